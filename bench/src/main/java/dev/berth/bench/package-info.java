@@ -1,0 +1,5 @@
+/** Benchmarks. */
+@NullMarked
+package dev.berth.bench;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,29 @@
+package dev.berth.sandbox;
+
+/** What a provider may or may not be able to do. What it lacks it refuses; it never pretends. */
+public enum Capability {
+    /** Pausing keeps processes and memory. */
+    PAUSE,
+    /** Checkpoints, rollback and fork. */
+    CHECKPOINT,
+    /** Telling what changed between two points. */
+    CHANGES,
+    /** A hard limit on disk. */
+    DISK_LIMIT,
+    /** A hard limit on memory that ends a process, not the sandbox. */
+    MEMORY_LIMIT,
+    /** Reporting that a process was ended by the memory limit. */
+    MEMORY_LIMIT_REPORTED,
+    /** A hard limit on processes that fails the next fork, not the sandbox. */
+    PIDS_LIMIT,
+    /** Changing limits of a running sandbox. */
+    LIVE_LIMITS,
+    /** Terminals. */
+    PTY,
+    /** Watching directories. */
+    WATCH,
+    /** Connecting to a port inside. */
+    DIAL,
+    /** Processes go on, and can be attached to again, when the server goes away. */
+    REATTACH
+}

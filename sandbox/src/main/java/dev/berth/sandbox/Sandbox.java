@@ -1,0 +1,72 @@
+package dev.berth.sandbox;
+
+import java.util.List;
+import java.util.Map;
+
+/**
+ * One isolated Linux computer: a root filesystem, processes, limits.
+ *
+ * <p>Safe for use by many threads. Operations on a sandbox that is gone fail with {@code gone}; commands on one that is
+ * paused or stopped fail with {@code conflict}, {@link #wake()} it first. Files can be used in any state but destroyed.
+ */
+public interface Sandbox {
+    SandboxId id();
+
+    SandboxInfo info();
+
+    default SandboxState state() {
+        return info().state();
+    }
+
+    Map<String, String> env();
+
+    /** Starts a command; returns when its program has been executed, or throws if it could not be. */
+    RunningCommand start(Command command);
+
+    /** Runs a command to its end and keeps up to the output limit of each stream. */
+    default Result run(Command command) {
+        return Result.of(start(command), limits().outputBytes());
+    }
+
+    /** The commands that run, and those that ended and were not yet released. */
+    List<CommandInfo> commands();
+
+    /**
+     * Takes up a command that was started earlier, perhaps by a process that is gone. Output is read from the given
+     * offsets, or from the oldest bytes still kept. Whoever read it before reads no more.
+     */
+    RunningCommand attach(int command, long stdoutFrom, long stderrFrom);
+
+    SandboxFiles files();
+
+    /** Connects to a TCP port on the sandbox's loopback. */
+    Connection dial(int port);
+
+    /** Freezes all processes; memory stays. Nothing happens if it is paused already. */
+    void pause();
+
+    /** Brings a paused or stopped sandbox back to running. Nothing happens if it is running. */
+    void wake();
+
+    /** Ends all processes and keeps the files. */
+    void stop();
+
+    /** Ends it and removes every trace. Nothing happens if it is destroyed already. Its checkpoints stay. */
+    void destroy();
+
+    Limits limits();
+
+    /** Changes the limits, at once where the kernel allows it. */
+    void limit(Limits limits);
+
+    Usage usage();
+
+    /** Keeps the files as they are now under a name of its own, while everything goes on. */
+    Checkpoint checkpoint(String name);
+
+    /** Puts the files back to a checkpoint of this sandbox. Its processes are ended first and it is left running. */
+    void rollback(CheckpointId checkpoint);
+
+    /** What changed since a checkpoint of this sandbox. */
+    List<Change> changesSince(CheckpointId checkpoint);
+}

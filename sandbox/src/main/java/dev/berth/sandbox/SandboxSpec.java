@@ -1,0 +1,41 @@
+package dev.berth.sandbox;
+
+import java.util.Map;
+
+/**
+ * What to create.
+ *
+ * @param id the name it will have
+ * @param origin what its files start as
+ * @param limits what it may use
+ * @param env variables for each of its commands, beneath the command's own
+ * @param labels the caller's notes, returned as they are
+ */
+public record SandboxSpec(
+        SandboxId id, Origin origin, Limits limits, Map<String, String> env, Map<String, String> labels) {
+    public SandboxSpec {
+        env = Map.copyOf(env);
+        labels = Map.copyOf(labels);
+        Command.checkEnv(env);
+    }
+
+    public static SandboxSpec of(String id, Origin origin) {
+        return new SandboxSpec(new SandboxId(id), origin, Limits.DEFAULT, Map.of(), Map.of());
+    }
+
+    public static SandboxSpec of(String id, String template) {
+        return of(id, Origin.template(template));
+    }
+
+    public SandboxSpec withLimits(Limits newLimits) {
+        return new SandboxSpec(id, origin, newLimits, env, labels);
+    }
+
+    public SandboxSpec withEnv(Map<String, String> newEnv) {
+        return new SandboxSpec(id, origin, limits, newEnv, labels);
+    }
+
+    public SandboxSpec withLabels(Map<String, String> newLabels) {
+        return new SandboxSpec(id, origin, limits, env, newLabels);
+    }
+}
