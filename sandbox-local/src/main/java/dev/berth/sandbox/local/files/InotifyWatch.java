@@ -5,6 +5,7 @@ import dev.berth.sandbox.FileEvent.Kind;
 import dev.berth.sandbox.SandboxFiles;
 import dev.berth.sandbox.local.linux.ErrnoException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -29,11 +30,17 @@ import org.slf4j.LoggerFactory;
 final class InotifyWatch implements SandboxFiles.Watch {
     private static final Logger log = LoggerFactory.getLogger(InotifyWatch.class);
 
+    /** How long closing waits for a listener that is busy. */
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+
     private final SandboxPath path;
     private final boolean recursive;
     private final Consumer<FileEvent> listener;
     private final Inotify inotify;
     private final WatchedTree tree;
+
+    private final Thread thread =
+            Thread.ofPlatform().daemon().name("file-watch").unstarted(this::run);
 
     private volatile boolean closed;
     /** Guarded by this: no bell is rung once its descriptor may be another's. */
@@ -60,7 +67,7 @@ final class InotifyWatch implements SandboxFiles.Watch {
             WatchedTree tree = new WatchedTree(root, path, recursive, inotify);
             tree.addAll();
             InotifyWatch watch = new InotifyWatch(path, recursive, listener, inotify, tree);
-            Thread.ofPlatform().daemon().name("file-watch").start(watch::run);
+            watch.thread.start();
             return watch;
         } catch (ErrnoException | RuntimeException | Error e) {
             inotify.close();
@@ -68,13 +75,21 @@ final class InotifyWatch implements SandboxFiles.Watch {
         }
     }
 
-    /** No event is reported after this, but one that is being reported may still be. */
+    /** No event is reported after this, unless the listener takes very long over one. It may close the watch itself. */
     @Override
-    public synchronized void close() {
-        if (closed) {
-            return;
-        }
+    public void close() {
         closed = true;
+        wake();
+        if (!thread.equals(Thread.currentThread())) {
+            try {
+                thread.join(PATIENCE);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private synchronized void wake() {
         if (!ended) {
             try {
                 inotify.wake();
