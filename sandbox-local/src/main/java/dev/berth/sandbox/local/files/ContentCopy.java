@@ -63,14 +63,14 @@ final class ContentCopy {
         } catch (ClosedByInterruptException e) {
             throw e;
         } catch (IOException e) {
-            throw cause(buffer, bytes.position(), bytes.remaining(), file, e);
+            throw numbered(e, file, buffer, bytes.position(), bytes.remaining(), channel.position());
         }
     }
 
     /** The channel's exception has no error number (is the disk full?), so the same write is made again to get it. */
-    private static IOException cause(byte[] bytes, int offset, int length, Fd file, IOException e) {
+    private static IOException numbered(IOException e, Fd file, byte[] bytes, int offset, int length, long position) {
         try {
-            FileCalls.write(file, bytes, offset, length);
+            FileCalls.pwrite(file, bytes, offset, length, position);
             return e;
         } catch (ErrnoException numbered) {
             return numbered;

@@ -55,7 +55,8 @@ final class FileCalls {
     private static final MethodHandle OPENAT =
             Libc.bindVariadic("openat", FunctionDescriptor.of(INT, INT, POINTER, INT, INT), 3);
     private static final MethodHandle CLOSE = Libc.bind("close", FunctionDescriptor.of(INT, INT));
-    private static final MethodHandle WRITE = Libc.bind("write", FunctionDescriptor.of(LONG, INT, POINTER, LONG));
+    private static final MethodHandle PWRITE =
+            Libc.bind("pwrite", FunctionDescriptor.of(LONG, INT, POINTER, LONG, LONG));
     private static final MethodHandle STATX =
             Libc.bind("statx", FunctionDescriptor.of(INT, INT, POINTER, INT, INT, POINTER));
     private static final MethodHandle READLINKAT =
@@ -105,11 +106,11 @@ final class FileCalls {
         }
     }
 
-    static int write(Fd fd, byte[] bytes, int offset, int length) throws ErrnoException {
-        return (int) call("write", (arena, errno) -> {
+    static void pwrite(Fd fd, byte[] bytes, int offset, int length, long position) throws ErrnoException {
+        call("pwrite", (arena, errno) -> {
             MemorySegment copy = arena.allocate(Math.max(1, length));
             MemorySegment.copy(bytes, offset, copy, ValueLayout.JAVA_BYTE, 0, length);
-            return (long) WRITE.invokeExact(errno, fd.number(), copy, (long) length);
+            return (long) PWRITE.invokeExact(errno, fd.number(), copy, (long) length, position);
         });
     }
 

@@ -56,6 +56,7 @@ final class Inotify implements AutoCloseable {
             Libc.bind("inotify_add_watch", FunctionDescriptor.of(INT, INT, POINTER, INT));
     private static final MethodHandle REMOVE = Libc.bind("inotify_rm_watch", FunctionDescriptor.of(INT, INT, INT));
     private static final MethodHandle EVENTFD = Libc.bind("eventfd", FunctionDescriptor.of(INT, INT, INT));
+    private static final MethodHandle RING = Libc.bind("eventfd_write", FunctionDescriptor.of(INT, INT, LONG));
     private static final MethodHandle POLL = Libc.bind("poll", FunctionDescriptor.of(INT, POINTER, LONG, INT));
     private static final MethodHandle READ = Libc.bind("read", FunctionDescriptor.of(LONG, INT, POINTER, LONG));
 
@@ -157,7 +158,7 @@ final class Inotify implements AutoCloseable {
     }
 
     void wake() throws ErrnoException {
-        FileCalls.write(bell, new byte[] {1, 1, 1, 1, 1, 1, 1, 1}, 0, 8);
+        FileCalls.call("eventfd_write", (_, errno) -> (int) RING.invokeExact(errno, bell.number(), 1L));
     }
 
     @Override

@@ -130,8 +130,9 @@ final class InotifyWatch implements SandboxFiles.Watch {
 
     private void handle(Inotify.Event event) {
         if (event.is(Inotify.IN_Q_OVERFLOW)) {
-            report(Kind.OVERFLOW, path);
+            // In this order: whoever looks again when told misses nothing that comes after.
             attempt(tree::addAll);
+            report(Kind.OVERFLOW, path);
             return;
         }
         WatchedTree.Directory directory = tree.get(event.watch());
@@ -168,6 +169,7 @@ final class InotifyWatch implements SandboxFiles.Watch {
             if (!placingReplacement) {
                 created(entry.shown());
             }
+            last = null;
             report(Kind.WRITTEN, entry.shown());
         } else if (event.is(Inotify.IN_CREATE | Inotify.IN_MOVED_TO)) {
             created(entry.shown());

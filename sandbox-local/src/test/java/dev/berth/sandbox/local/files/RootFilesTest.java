@@ -336,7 +336,7 @@ class RootFilesTest {
             sandbox.assertFails(ErrorCode.NOT_FOUND, () -> files.move("/a", "/no/where"));
             sandbox.assertFails(ErrorCode.INVALID, () -> files.move("/a", "/dir"));
             sandbox.assertFails(ErrorCode.INVALID, () -> files.move("/dir", "/a"));
-            sandbox.assertFails(ErrorCode.INVALID, () -> files.move("/dir", "/dir/in/../itself"));
+            sandbox.assertFails(ErrorCode.INVALID, () -> files.move("/dir", "/dir/itself"));
             sandbox.assertFails(ErrorCode.CONFLICT, () -> files.move("/dir", "/full"));
             sandbox.assertFails(ErrorCode.INVALID, () -> files.move("/a", "/other/a"));
             sandbox.assertFails(ErrorCode.INVALID, () -> files.move("/", "/dir/root"));
