@@ -50,7 +50,7 @@ record AptSources(String main, String security) {
 
     private static List<String> oneLine(Path file) throws IOException {
         List<String> uris = new ArrayList<>();
-        if (Files.isRegularFile(file) && (file.toString().endsWith(".list"))) {
+        if (Files.isRegularFile(file) && file.toString().endsWith(".list")) {
             for (String line : Files.readAllLines(file)) {
                 String[] words = line.replaceFirst("\\[.*?]", "").strip().split("\\s+");
                 if (words.length >= 3 && words[0].equals("deb")) {

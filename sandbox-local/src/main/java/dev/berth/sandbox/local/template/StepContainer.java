@@ -5,11 +5,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.ObjectNode;
 
 /**
  * Runs build steps as root of the template and nobody on the host: in an OCI container with the template's user
@@ -36,18 +37,6 @@ final class StepContainer {
             "CAP_SETUID",
             "CAP_SYS_CHROOT");
 
-    private static final List<String> MASKED = List.of(
-            "/proc/acpi",
-            "/proc/asound",
-            "/proc/kcore",
-            "/proc/keys",
-            "/proc/latency_stats",
-            "/proc/sched_debug",
-            "/proc/scsi",
-            "/proc/timer_list",
-            "/proc/timer_stats");
-    private static final List<String> READ_ONLY =
-            List.of("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger");
     /** Features that would make a layer unusable below another overlay, wherever the kernel has them on. */
     private static final String PLAIN = ",index=off,redirect_dir=off,metacopy=off,xino=off";
 
@@ -102,84 +91,41 @@ final class StepContainer {
         return ExternalCommand.of(argv).confined().in(layers).run(onLine);
     }
 
-    private Map<String, Object> config(Work work) {
-        List<String> args = new ArrayList<>(List.of("/bin/bash", "-c", Resources.text("inside.sh"), "inside.sh"));
-        args.addAll(work.arguments);
-        List<String> env = work.env.entrySet().stream()
-                .map(e -> e.getKey() + "=" + e.getValue())
-                .toList();
-        Map<String, Object> process = Map.of(
-                "terminal",
-                false,
-                "user",
-                Map.of("uid", 0, "gid", 0),
-                "args",
-                args,
-                "env",
-                env,
-                "cwd",
-                work.workdir,
-                "capabilities",
-                Map.of("bounding", CAPABILITIES, "effective", CAPABILITIES, "permitted", CAPABILITIES),
-                "rlimits",
-                List.of(Map.of("type", "RLIMIT_NOFILE", "hard", 65_536, "soft", 4096)),
-                "noNewPrivileges",
-                false);
-        List<Map<String, Integer>> ids =
-                List.of(Map.of("containerID", 0, "hostID", IdMap.toHost(0), "size", IdMap.SIZE));
-        Map<String, Object> linux = Map.of(
-                "namespaces",
-                        List.of("pid", "ipc", "uts", "mount", "cgroup", "user").stream()
-                                .map(type -> Map.of("type", type))
-                                .toList(),
-                "uidMappings", ids,
-                "gidMappings", ids,
-                "maskedPaths", MASKED,
-                "readonlyPaths", READ_ONLY);
-        return Map.of(
-                "ociVersion",
-                "1.0.0",
-                "hostname",
-                "sandbox",
-                "process",
-                process,
-                "root",
-                Map.of("path", "/mnt/root", "readonly", false),
-                "mounts",
-                mounts(work),
-                "linux",
-                linux);
+    /** The parts that are always the same stand in step.json. */
+    private ObjectNode config(Work work) {
+        ObjectNode config = (ObjectNode) JSON.readTree(Resources.text("step.json"));
+        ObjectNode process = (ObjectNode) config.get("process");
+        ArrayNode args = process.putArray("args");
+        List.of("/bin/bash", "-c", Resources.text("inside.sh"), "inside.sh").forEach(args::add);
+        work.arguments.forEach(args::add);
+        ArrayNode env = process.putArray("env");
+        work.env.forEach((name, value) -> env.add(name + "=" + value));
+        process.put("cwd", work.workdir);
+        for (String set : List.of("bounding", "effective", "permitted")) {
+            ArrayNode capabilities = process.withObject("/capabilities").putArray(set);
+            CAPABILITIES.forEach(capabilities::add);
+        }
+        for (String mapping : List.of("uidMappings", "gidMappings")) {
+            config.withObject("/linux")
+                    .putArray(mapping)
+                    .addObject()
+                    .put("containerID", 0)
+                    .put("hostID", IdMap.toHost(0))
+                    .put("size", IdMap.SIZE);
+        }
+        ArrayNode mounts = (ArrayNode) config.get("mounts");
+        readOnlyHostPaths.forEach(path -> bind(mounts, path, path, "rbind", "ro", "nosuid", "nodev"));
+        network.mounts().forEach((inside, host) -> bind(mounts, inside, host.toString(), "bind", "ro"));
+        work.scratchMounts.forEach((inside, name) -> bind(mounts, inside, "/mnt/scratch/" + name, "bind", "rw"));
+        return config;
     }
 
-    private List<Map<String, Object>> mounts(Work work) {
-        List<Map<String, Object>> mounts = new ArrayList<>();
-        mounts.add(mount("/proc", "proc", "proc", "nosuid", "noexec", "nodev"));
-        mounts.add(mount("/dev", "tmpfs", "tmpfs", "nosuid", "strictatime", "mode=755", "size=65536k"));
-        mounts.add(mount(
-                "/dev/pts",
-                "devpts",
-                "devpts",
-                "nosuid",
-                "noexec",
-                "newinstance",
-                "ptmxmode=0666",
-                "mode=0620",
-                "gid=5"));
-        mounts.add(mount("/dev/shm", "tmpfs", "shm", "nosuid", "noexec", "nodev", "mode=1777", "size=65536k"));
-        mounts.add(mount("/run", "tmpfs", "tmpfs", "nosuid", "nodev", "mode=755"));
-        readOnlyHostPaths.forEach(path -> mounts.add(mount(path, "bind", path, "rbind", "ro", "nosuid", "nodev")));
-        network.mounts().forEach((inside, host) -> mounts.add(mount(inside, "bind", host.toString(), "bind", "ro")));
-        work.scratchMounts.forEach(
-                (inside, name) -> mounts.add(mount(inside, "bind", "/mnt/scratch/" + name, "bind", "rw")));
-        return mounts;
-    }
-
-    private static Map<String, Object> mount(String destination, String type, String source, String... options) {
-        Map<String, Object> mount = new LinkedHashMap<>();
-        mount.put("destination", destination);
-        mount.put("type", type);
-        mount.put("source", source);
-        mount.put("options", List.of(options));
-        return mount;
+    private static void bind(ArrayNode mounts, String inside, String host, String... options) {
+        ObjectNode mount = mounts.addObject()
+                .put("destination", inside)
+                .put("type", "bind")
+                .put("source", host);
+        ArrayNode list = mount.putArray("options");
+        List.of(options).forEach(list::add);
     }
 }

@@ -72,7 +72,7 @@ public final class TemplateBuilder {
         String name = checkedName(text);
         requireTools();
         store.prepare();
-        try (DirectoryLock lock = lock(progress)) {
+        try (DirectoryLock _ = lock(progress)) {
             FileTree.privateDirectory(store.buildDirectory());
             FileTree.deleteChildren(store.buildDirectory());
             Optional<Template> parent = parent(file);

@@ -210,7 +210,8 @@ final class TemplateFileParser {
         StringBuilder word = new StringBuilder();
         boolean quoted = false;
         boolean any = false;
-        for (char c : text.toCharArray()) {
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
             if (c == '"') {
                 quoted = !quoted;
                 any = true;

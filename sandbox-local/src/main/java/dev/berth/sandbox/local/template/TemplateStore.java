@@ -104,10 +104,10 @@ public final class TemplateStore {
     public List<Template> remove(String nameOrId, Predicate<Template> inUse) {
         TemplateName wanted = TemplateName.parse(nameOrId);
         prepare();
-        try (DirectoryLock building = DirectoryLock.tryAcquire(buildLock())
+        try (DirectoryLock _ = DirectoryLock.tryAcquire(buildLock())
                         .orElseThrow(() -> SandboxException.conflict("could not remove the template " + nameOrId
                                 + ": one is being built right now; try again when that is done"));
-                DirectoryLock lock = DirectoryLock.acquire(lockFile())) {
+                DirectoryLock _ = DirectoryLock.acquire(lockFile())) {
             List<Template> doomed = new ArrayList<>();
             for (int version : versions(wanted.name())) {
                 if (wanted.version().isEmpty() || wanted.version().getAsInt() == version) {
@@ -156,7 +156,7 @@ public final class TemplateStore {
         long size = FileTree.size(finished.resolve(TemplateJson.ROOT));
         Disk.flush(finished);
         prepare();
-        try (DirectoryLock lock = DirectoryLock.acquire(lockFile())) {
+        try (DirectoryLock _ = DirectoryLock.acquire(lockFile())) {
             return publishLocked(finished, draft, size);
         }
     }
@@ -220,7 +220,7 @@ public final class TemplateStore {
 
     private Template makeHost(String recipe) throws IOException {
         prepare();
-        try (DirectoryLock lock = DirectoryLock.acquire(lockFile())) {
+        try (DirectoryLock _ = DirectoryLock.acquire(lockFile())) {
             Optional<Template> made =
                     newest(HostTemplate.NAME).filter(t -> t.recipe().equals(recipe));
             if (made.isPresent()) {
