@@ -1,5 +1,9 @@
 package dev.berth.cli;
 
+import dev.berth.cli.args.Arguments;
+import dev.berth.cli.args.Option;
+import dev.berth.cli.args.Syntax;
+import dev.berth.cli.args.Syntax.Operands;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxInfo;
 import dev.berth.sandbox.SandboxProvider;
@@ -8,44 +12,36 @@ import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
-import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code berth ls}. */
-@Command(
-        name = "ls",
-        description = "List the sandboxes on this machine.",
-        mixinStandardHelpOptions = true,
-        footer = {"", "Examples:", "  berth ls", "  berth rm $(berth ls -q)"})
-final class LsCommand implements Runnable {
-    @Mixin
-    LocalOptions local = new LocalOptions();
-
-    @Option(
-            names = {"-q", "--quiet"},
-            description = "Print the ids alone.")
-    boolean quiet;
-
-    @Spec
-    @SuppressWarnings("NullAway.Init") // picocli sets it
-    CommandSpec spec;
+final class LsCommand implements Subcommand {
+    private static final Option<Boolean> QUIET = Option.flag("-q, --quiet", "Print the ids alone.");
 
     @Override
-    public void run() {
-        try (SandboxProvider provider = Wiring.provider(local.config())) {
+    public Syntax syntax() {
+        return new Syntax(
+                "ls",
+                "List the sandboxes on this machine.",
+                List.of("[OPTION…]"),
+                Operands.NONE,
+                List.of(QUIET, LocalOptions.DATA),
+                List.of("Examples:", "  berth ls", "  berth rm $(berth ls -q)"));
+    }
+
+    @Override
+    public int run(Arguments arguments, Console console) {
+        try (SandboxProvider provider = Wiring.provider(LocalOptions.config(arguments, console.env()))) {
             List<SandboxInfo> infos = provider.list().stream()
                     .map(Sandbox::info)
                     .sorted(Comparator.comparing(SandboxInfo::createdAt))
                     .toList();
-            if (quiet) {
-                infos.forEach(info -> spec.commandLine().getOut().println(info.id()));
+            if (arguments.has(QUIET)) {
+                infos.forEach(info -> console.out().println(info.id()));
             } else {
-                table(infos, Instant.now()).print(spec.commandLine().getOut());
+                table(infos, Instant.now()).print(console.out());
             }
         }
+        return 0;
     }
 
     static Table table(List<SandboxInfo> infos, Instant now) {
@@ -56,8 +52,8 @@ final class LsCommand implements Runnable {
                     info.state().name().toLowerCase(Locale.ROOT),
                     info.template(),
                     info.runtime(),
-                    SizeConverter.format(info.limits().memoryBytes()),
-                    DurationConverter.format(Duration.between(info.createdAt(), now)));
+                    Sizes.format(info.limits().memoryBytes()),
+                    Durations.format(Duration.between(info.createdAt(), now)));
         }
         return table;
     }

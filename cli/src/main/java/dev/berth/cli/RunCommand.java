@@ -1,210 +1,162 @@
 package dev.berth.cli;
 
+import dev.berth.cli.args.Arguments;
+import dev.berth.cli.args.Option;
+import dev.berth.cli.args.Syntax;
+import dev.berth.cli.args.Syntax.Operands;
+import dev.berth.cli.args.UsageException;
 import dev.berth.sandbox.Command;
-import dev.berth.sandbox.Exit;
-import dev.berth.sandbox.Limit;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.Origin;
-import dev.berth.sandbox.RunningCommand;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxId;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig;
-import java.io.FileDescriptor;
-import java.io.FileInputStream;
-import java.io.FileOutputStream;
-import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.Consumer;
-import java.util.function.Supplier;
-import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
-/** {@code berth run}. */
-@picocli.CommandLine.Command(
-        name = "run",
-        description = "Run a command in a sandbox: a fresh one that is destroyed afterwards, or one that was kept.",
-        customSynopsis = {
-            "berth run [OPTION…] 'COMMAND LINE'        for bash -c",
-            "       berth run [OPTION…] -- PROGRAM ARGUMENT…  as it is, without a shell",
-        },
-        mixinStandardHelpOptions = true,
-        sortOptions = false,
-        footer = {
-            "",
-            "Streams and the exit code are the command's: 128+n if signal n ended it, 124 after --timeout, 127",
-            "if there is no such program, 126 if it is not executable. Ctrl-C is passed on; a second one kills.",
-            "",
-            "Examples:",
-            "  berth run 'echo hello from a sandbox'",
-            "  berth run --memory 1g --timeout 30s -- python3 -c 'print(6 * 7)'",
-            "  echo 6 7 | berth run -i \"awk '{print \\$1 * \\$2}'\"",
-            "  berth run -it bash",
-            "  berth run --keep 'echo 1 > ~/count'",
-            "  berth run --sandbox run-3f9c1a20 'cat ~/count'",
-        })
-final class RunCommand implements Callable<Integer> {
-    @Mixin
-    LocalOptions local = new LocalOptions();
-
-    @Option(
-            names = "--template",
-            paramLabel = "NAME",
-            description = "What the sandbox starts from (default: base if it is built, else host).")
-    Optional<String> template = Optional.empty();
-
-    @Option(
-            names = "--memory",
-            paramLabel = "SIZE",
-            converter = SizeConverter.class,
-            description = "Memory of all its processes, such as 1g (default 512m).")
-    @Nullable
-    Long memory;
-
-    @Option(names = "--pids", paramLabel = "N", description = "Processes and threads at a time (default 256).")
-    @Nullable
-    Integer pids;
-
-    @Option(names = "--cpus", paramLabel = "N", description = "Processors' worth of time, such as 0.5 (default: all).")
-    @Nullable
-    Double cpus;
-
-    @Option(
-            names = "--disk",
-            paramLabel = "SIZE",
-            converter = SizeConverter.class,
-            description = "What it may write, such as 5g (default 10g).")
-    @Nullable
-    Long disk;
-
-    @Option(
-            names = "--timeout",
-            paramLabel = "TIME",
-            converter = DurationConverter.class,
-            description = "Kill the command after this time, such as 30s, 5m or 1h (default: never).")
-    @Nullable
-    Duration timeout;
-
-    @Option(
-            names = {"-e", "--env"},
-            paramLabel = "K=V",
-            description = "Set an environment variable; may be given often.")
-    Map<String, String> env = new LinkedHashMap<>();
-
-    @Option(
-            names = {"-u", "--user"},
-            paramLabel = "USER",
-            description = "Name, uid or uid:gid inside (default: the template's).")
-    Optional<String> user = Optional.empty();
-
-    @Option(
-            names = {"-w", "--cwd"},
-            paramLabel = "DIR",
-            description = "Directory inside to run in (default: the user's home).")
-    Optional<String> cwd = Optional.empty();
-
-    @Option(names = "-i", description = "Pass standard input on.")
-    boolean input;
-
-    @Option(names = "-t", description = "Run on a terminal, for programs such as vim and top. Implies -i.")
-    boolean onTerminal;
-
-    @Option(names = "--keep", description = "Keep the sandbox and print its id.")
-    boolean keep;
-
-    @Option(names = "--sandbox", paramLabel = "ID", description = "Run in this sandbox, which was kept.")
-    Optional<String> existing = Optional.empty();
-
-    @Parameters(paramLabel = "COMMAND", arity = "0..*", hidden = true)
-    List<String> words = List.of();
-
-    @Spec
-    @SuppressWarnings("NullAway.Init") // picocli sets it
-    CommandSpec spec;
+/** {@code berth run}: makes or finds the sandbox; {@link ForegroundRun} does the rest. */
+final class RunCommand implements Subcommand {
+    private static final Option<String> TEMPLATE =
+            Option.of("--template", "NAME", "What the sandbox starts from (default: base if it is built, else host).");
+    private static final Option<Long> MEMORY =
+            Option.of("--memory", "SIZE", "Memory of all its processes, such as 1g (default 512m).", Sizes::parse);
+    private static final Option<Integer> PIDS =
+            Option.of("--pids", "N", "Processes and threads at a time (default 256).", Option.atLeast(1));
+    private static final Option<Double> CPUS = Option.of(
+            "--cpus", "N", "Processors' worth of time, such as 0.5 (default: no ceiling).", RunCommand::number);
+    private static final Option<Long> DISK =
+            Option.of("--disk", "SIZE", "What it may write, such as 5g (default 10g).", Sizes::parse);
+    private static final Option<Duration> TIMEOUT = Option.of(
+            "--timeout", "TIME", "Kill it after this, such as 30s, 5m, 1h (default: never).", Durations::parse);
+    private static final Option<Map.Entry<String, String>> ENV =
+            Option.of("-e, --env", "K=V", "An environment variable; may be given often.", RunCommand::variable);
+    private static final Option<String> USER =
+            Option.of("-u, --user", "USER", "Name, uid or uid:gid inside (default: the template's).");
+    private static final Option<String> CWD =
+            Option.of("-w, --cwd", "DIR", "Directory inside to run in (default: the user's home).");
+    private static final Option<Boolean> INPUT = Option.flag("-i", "Pass standard input on.");
+    private static final Option<Boolean> TERMINAL =
+            Option.flag("-t", "Run on a terminal, for programs such as vim and top; implies -i.");
+    private static final Option<Boolean> KEEP = Option.flag("--keep", "Keep the sandbox and print its id.");
+    private static final Option<String> EXISTING = Option.of("--sandbox", "ID", "Run in this sandbox, which was kept.");
 
     @Override
-    public Integer call() {
-        LocalConfig config = local.config();
-        Command command = command();
-        Limits limits = limits();
-        checkOptions();
+    public Syntax syntax() {
+        return new Syntax(
+                "run",
+                "Run a command in a sandbox: a fresh one that is destroyed afterwards, or one that was kept.",
+                List.of("[OPTION…] 'LINE FOR BASH'", "[OPTION…] -- PROGRAM [ARGUMENT…]"),
+                new Operands(0, Integer.MAX_VALUE, true),
+                List.of(
+                        TEMPLATE,
+                        MEMORY,
+                        PIDS,
+                        CPUS,
+                        DISK,
+                        TIMEOUT,
+                        ENV,
+                        USER,
+                        CWD,
+                        INPUT,
+                        TERMINAL,
+                        KEEP,
+                        EXISTING,
+                        LocalOptions.RUNTIME,
+                        LocalOptions.DATA),
+                List.of(
+                        "Streams and exit code are the command's: 128+n if signal n ended it, 124 after --timeout, 127 if",
+                        "there is no such program, 126 if it cannot be executed. Ctrl-C is passed on, a second one kills.",
+                        "",
+                        "Examples:",
+                        "  berth run 'echo hello from a sandbox'",
+                        "  berth run --memory 1g --timeout 30s -- python3 -c 'print(6 * 7)'",
+                        "  echo 6 7 | berth run -i 'read a b; echo $((a * b))'",
+                        "  berth run -it bash",
+                        "  berth run --keep 'date > ~/started'",
+                        "  berth run --sandbox run-3f9c1a20 'cat ~/started'"));
+    }
+
+    @Override
+    public int run(Arguments arguments, Console console) {
+        LocalConfig config = LocalOptions.config(arguments, console.env());
+        ForegroundRun foreground = new ForegroundRun(command(arguments), arguments.has(TERMINAL), console);
+        Limits limits = limits(arguments);
+        Optional<SandboxId> existing = arguments.get(EXISTING).map(SandboxId::new);
+        if (existing.isPresent()) {
+            refuseWhatOnlyANewOneTakes(arguments);
+        }
         Interrupts interrupts = Interrupts.install();
         try (SandboxProvider provider = Wiring.provider(config)) {
             if (existing.isPresent()) {
-                Sandbox sandbox = find(provider, new SandboxId(existing.get()));
+                Sandbox sandbox = find(provider, existing.get());
                 sandbox.wake();
-                return runIn(sandbox, command, interrupts);
+                return foreground.in(sandbox, interrupts);
             }
-            Supplier<String> preferred = () -> Wiring.templates(config).preferred();
-            Sandbox sandbox = provider.create(fresh(template.orElseGet(preferred), limits));
+            String template = arguments
+                    .get(TEMPLATE)
+                    .orElseGet(() -> Wiring.templates(config).preferred());
+            boolean keep = arguments.has(KEEP);
+            Sandbox sandbox = provider.create(fresh(template, limits, keep));
             try {
-                return runIn(sandbox, command, interrupts);
+                return foreground.in(sandbox, interrupts);
             } finally {
-                leave(sandbox);
+                leave(sandbox, keep, console);
             }
         }
     }
 
     /** One word is a line for the shell, unless it came after {@code --}; several are a program and its arguments. */
-    Command command() {
-        if (words.isEmpty() && !onTerminal) {
-            throw new ParameterException(spec.commandLine(), "there is no command to run");
+    static Command command(Arguments arguments) {
+        List<String> words = arguments.operands();
+        Command command;
+        if (words.size() == 1 && !arguments.afterDashes()) {
+            command = Command.shell(words.getFirst());
+        } else if (!words.isEmpty()) {
+            command = Command.of(words);
+        } else if (arguments.has(TERMINAL)) {
+            command = Command.of("bash");
+        } else {
+            throw new UsageException("there is no command to run");
         }
-        boolean isLine = words.size() == 1 && !afterDashes();
-        Command command =
-                words.isEmpty() ? Command.of("bash") : isLine ? Command.shell(words.getFirst()) : Command.of(words);
-        command = input ? command.withStdin() : command;
-        command = user.map(command::withUser).orElse(command);
-        command = cwd.map(command::withCwd).orElse(command);
-        command = timeout == null ? command : command.withTimeout(timeout);
-        return command.withEnv(env);
+        Map<String, String> env = new LinkedHashMap<>();
+        arguments.all(ENV).forEach(variable -> env.put(variable.getKey(), variable.getValue()));
+        command = command.withEnv(env);
+        command = arguments.has(INPUT) ? command.withStdin() : command;
+        command = arguments.get(USER).map(command::withUser).orElse(command);
+        command = arguments.get(CWD).map(command::withCwd).orElse(command);
+        return arguments.get(TIMEOUT).map(command::withTimeout).orElse(command);
     }
 
-    private boolean afterDashes() {
-        List<String> all = spec.commandLine().getParseResult().originalArgs();
-        int before = all.size() - words.size() - 1;
-        return before >= 0 && all.get(before).equals("--");
-    }
-
-    Limits limits() {
+    static Limits limits(Arguments arguments) {
         Limits limits = Limits.DEFAULT;
-        limits = memory == null ? limits : limits.withMemory(memory);
-        limits = pids == null ? limits : limits.withPids(pids);
-        limits = cpus == null ? limits : limits.withCpus(cpus);
-        return disk == null ? limits : limits.withDisk(disk);
+        limits = arguments.get(MEMORY).map(limits::withMemory).orElse(limits);
+        limits = arguments.get(PIDS).map(limits::withPids).orElse(limits);
+        limits = arguments.get(CPUS).map(limits::withCpus).orElse(limits);
+        return arguments.get(DISK).map(limits::withDisk).orElse(limits);
     }
 
-    private void checkOptions() {
-        boolean makesNew =
-                template.isPresent() || memory != null || pids != null || cpus != null || disk != null || keep;
-        if (existing.isPresent() && makesNew) {
-            throw new ParameterException(
-                    spec.commandLine(),
-                    "--sandbox takes a sandbox as it is; leave out --template, --memory, --pids, --cpus, --disk and --keep");
+    static void refuseWhatOnlyANewOneTakes(Arguments arguments) {
+        for (Option<?> option : List.of(TEMPLATE, MEMORY, PIDS, CPUS, DISK, KEEP)) {
+            if (!arguments.all(option).isEmpty()) {
+                throw new UsageException(
+                        option.names().getLast() + " is for a new sandbox; --sandbox takes one as it is");
+            }
         }
     }
 
-    private SandboxSpec fresh(String from, Limits limits) {
+    private static SandboxSpec fresh(String template, Limits limits, boolean keep) {
         String id =
                 "run-" + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
-        return new SandboxSpec(
-                new SandboxId(id), Origin.template(from), limits, Map.of(), keep ? Map.of() : RunOwner.labels());
+        Map<String, String> labels = keep ? Map.of() : RunOwner.labels();
+        return new SandboxSpec(new SandboxId(id), Origin.template(template), limits, Map.of(), labels);
     }
 
     private static Sandbox find(SandboxProvider provider, SandboxId id) {
@@ -213,91 +165,28 @@ final class RunCommand implements Callable<Integer> {
                         "there is no sandbox '" + id + "'; 'berth ls' lists those there are"));
     }
 
-    private int runIn(Sandbox sandbox, Command command, Interrupts interrupts) {
-        if (interrupts.exitCode().isPresent()) {
-            return interrupts.exitCode().get();
-        }
-        if (!onTerminal) {
-            return attach(sandbox, command, interrupts, running -> {});
-        }
-        try (Terminal terminal = Terminal.open()) {
-            Map<String, String> withTerm = new LinkedHashMap<>(Map.of("TERM", localTerm()));
-            withTerm.putAll(command.env());
-            Command onIt = command.withTerminal(terminal.size()).withEnv(withTerm);
-            return attach(sandbox, onIt, interrupts, running -> {
-                Signals.on("WINCH", signal -> running.resize(terminal.size()));
-                terminal.raw();
-            });
-        }
-    }
-
-    private int attach(Sandbox sandbox, Command command, Interrupts interrupts, Consumer<RunningCommand> whenStarted) {
-        RunningCommand started;
-        try {
-            started = sandbox.start(command);
-        } catch (SandboxException e) {
-            err().println("berth: " + e.getMessage());
-            return ExitCodes.ofStart(e.code());
-        }
-        try (RunningCommand running = started) {
-            interrupts.aimAt(running);
-            whenStarted.accept(running);
-            Foreground foreground = new Foreground(
-                    new FileInputStream(FileDescriptor.in),
-                    new FileOutputStream(FileDescriptor.out),
-                    new FileOutputStream(FileDescriptor.err));
-            Foreground.End end = foreground.attach(running, command.stdinOpen());
-            return exitCode(end, command, sandbox.limits());
-        } finally {
-            interrupts.aimAtNothing();
-        }
-    }
-
-    private int exitCode(Foreground.End end, Command command, Limits limits) {
-        Exit exit = end.exit();
-        if (end.brokenPipe()) {
-            return ExitCodes.BROKEN_PIPE;
-        }
-        if (exit.timedOut()) {
-            err().println("berth: killed after its timeout of " + DurationConverter.format(command.timeout()));
-            return ExitCodes.TIMEOUT;
-        }
-        if (!exit.limitsHit().isEmpty()) {
-            err().println("berth: it ran into its limit of " + describe(exit, limits));
-        }
-        return exit.code();
-    }
-
-    private static String describe(Exit exit, Limits limits) {
-        return exit.limitsHit().stream()
-                .sorted()
-                .map(limit -> limit.name().toLowerCase(Locale.ROOT) + value(limit, limits))
-                .collect(Collectors.joining(", "));
-    }
-
-    private static String value(Limit limit, Limits limits) {
-        return switch (limit) {
-            case MEMORY -> " (--memory " + SizeConverter.format(limits.memoryBytes()) + ")";
-            case PIDS -> " (--pids " + limits.pids() + ")";
-            case DISK -> " (--disk " + SizeConverter.format(limits.diskBytes()) + ")";
-            case OUTPUT -> "";
-        };
-    }
-
-    private void leave(Sandbox sandbox) {
+    private static void leave(Sandbox sandbox, boolean keep, Console console) {
         if (keep) {
-            err().println("berth: kept as " + sandbox.id() + "; go on with 'berth run --sandbox " + sandbox.id()
+            console.say("kept as " + sandbox.id() + "; go on with 'berth run --sandbox " + sandbox.id()
                     + " …', end with 'berth rm " + sandbox.id() + "'");
         } else {
             sandbox.destroy();
         }
     }
 
-    private static String localTerm() {
-        return Optional.ofNullable(System.getenv("TERM")).orElse("xterm");
+    private static double number(String text) {
+        try {
+            return Double.parseDouble(text);
+        } catch (NumberFormatException e) {
+            throw new UsageException("'" + text + "' is not a number");
+        }
     }
 
-    private PrintWriter err() {
-        return spec.commandLine().getErr();
+    private static Map.Entry<String, String> variable(String text) {
+        int equals = text.indexOf('=');
+        if (equals < 1) {
+            throw new UsageException("'" + text + "' is not NAME=VALUE");
+        }
+        return Map.entry(text.substring(0, equals), text.substring(equals + 1));
     }
 }

@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * write. All copying is on platform threads, since reading and writing pipes and terminals blocks the thread under a
  * virtual one.
  */
-final class Foreground {
+final class Streams {
     private static final int BUFFER = 64 * 1024;
 
     private final InputStream in;
@@ -24,7 +24,7 @@ final class Foreground {
     private final OutputStream err;
     private final AtomicBoolean broken = new AtomicBoolean();
 
-    Foreground(InputStream in, OutputStream out, OutputStream err) {
+    Streams(InputStream in, OutputStream out, OutputStream err) {
         this.in = in;
         this.out = out;
         this.err = err;
@@ -33,7 +33,7 @@ final class Foreground {
     /** How the command ended; and whether whoever read our output had left before. */
     record End(Exit exit, boolean brokenPipe) {}
 
-    End attach(RunningCommand command, boolean withInput) {
+    End tieTo(RunningCommand command, boolean withInput) {
         if (withInput) {
             Thread.ofPlatform().daemon().name("stdin").start(() -> feed(command.stdin()));
         }
