@@ -1,4 +1,7 @@
-/** The berth command. */
+/**
+ * The berth command: reads arguments, wires the product together, and shows what comes back. It is the only place where
+ * the object graph is built ({@link dev.berth.cli.Wiring}) and where errors become exit codes.
+ */
 @NullMarked
 package dev.berth.cli;
 

@@ -1,0 +1,131 @@
+package dev.berth.cli;
+
+import dev.berth.cli.args.Syntax;
+import dev.berth.cli.args.UsageException;
+import dev.berth.sandbox.SandboxException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/** The {@code berth} command. */
+public final class Berth {
+    private static final List<Subcommand> COMMANDS = List.of(
+            new RunCommand(),
+            new LsCommand(),
+            new RmCommand(),
+            new TemplateBuildCommand(),
+            new TemplateLsCommand(),
+            new TemplateRmCommand(),
+            new DoctorCommand(),
+            new RehearseCommand());
+
+    private static final String FOOTER = """
+              build           Build now, whether or not sources changed.
+              test            Build and run every test.
+
+            Examples:
+              berth run 'echo hello from a sandbox'
+              berth run -it --memory 1g bash
+              berth doctor
+
+            Environment, where no option says otherwise:
+              BERTH_DATA       where sandboxes live (--data); /var/lib/berth
+              BERTH_TEMPLATES  where templates live; <data>/templates
+              BERTH_RUNTIME    crun, runc or runsc (--runtime); crun
+
+            Exit codes, besides those of the command that was run:
+              0 done         2 invalid    66 not found     67 gone            69 unavailable
+              70 our fault   73 conflict  75 limit         77 denied          78 unsupported
+              124 timeout    126 not executable            127 no such command
+              128+n ended by signal n
+            """;
+
+    private Berth() {}
+
+    public static void main(String[] args) {
+        int code = run(Arrays.asList(args), Console.ofThisProcess());
+        System.exit(code);
+    }
+
+    static int run(List<String> words, Console console) {
+        Optional<Subcommand> found = find(words);
+        if (found.isEmpty()) {
+            return withoutCommand(words, console);
+        }
+        Subcommand command = found.get();
+        Syntax syntax = command.syntax();
+        try {
+            var arguments = syntax.parse(words.subList(nameOf(command).size(), words.size()));
+            if (arguments.has(Syntax.HELP)) {
+                console.out().print(syntax.help());
+                console.out().flush();
+                return 0;
+            }
+            return command.run(arguments, console);
+        } catch (UsageException e) {
+            console.say(e.getMessage() + "; see 'berth " + syntax.name() + " --help'");
+            return ExitCodes.INVALID;
+        } catch (SandboxException e) {
+            console.say(String.valueOf(e.getMessage()));
+            return ExitCodes.of(e.code());
+        } catch (RuntimeException e) {
+            console.say("this should not have happened; please report it with these lines:");
+            e.printStackTrace(console.err());
+            return ExitCodes.FAULT;
+        }
+    }
+
+    private static Optional<Subcommand> find(List<String> words) {
+        return COMMANDS.stream()
+                .filter(command -> startsWith(words, nameOf(command)))
+                .findFirst();
+    }
+
+    private static int withoutCommand(List<String> words, Console console) {
+        String first = words.isEmpty() ? "--help" : words.getFirst();
+        switch (first) {
+            case "-V", "--version" -> console.out().println("berth " + version());
+            case "-h", "--help", "help" -> help("", console);
+            case "template" -> help("template ", console);
+            default -> {
+                String what = first.startsWith("-") ? "option" : "command";
+                console.say("there is no " + what + " '" + first + "'; see 'berth --help'");
+                return ExitCodes.INVALID;
+            }
+        }
+        return 0;
+    }
+
+    private static void help(String group, Console console) {
+        StringBuilder help = new StringBuilder("Usage: berth " + group + "COMMAND [OPTION…]\n\n");
+        if (group.isEmpty()) {
+            help.append("A persistent Linux computer for every conversation of an AI agent.\n\n");
+        }
+        help.append("Commands; each has --help:\n");
+        for (Subcommand command : COMMANDS) {
+            Syntax syntax = command.syntax();
+            if (syntax.name().startsWith(group) && !syntax.summary().isEmpty()) {
+                help.append("  ")
+                        .append(syntax.name())
+                        .repeat(' ', 16 - syntax.name().length());
+                help.append(syntax.summary()).append('\n');
+            }
+        }
+        console.out().print(group.isEmpty() ? help + FOOTER : help);
+        console.out().flush();
+    }
+
+    private static List<String> nameOf(Subcommand command) {
+        return Arrays.asList(command.syntax().name().split(" "));
+    }
+
+    private static boolean startsWith(List<String> words, List<String> name) {
+        return words.size() >= name.size() && words.subList(0, name.size()).equals(name);
+    }
+
+    /** The version that the build wrote into the jar. */
+    private static String version() {
+        return Optional.ofNullable(Berth.class.getPackage().getImplementationVersion())
+                .orElse("(not packaged)");
+    }
+}

@@ -1,0 +1,31 @@
+package dev.berth.cli;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.Map;
+
+/**
+ * Where a command's words go and what it is told by its surroundings.
+ *
+ * @param colours whether the output is shown on a terminal
+ */
+record Console(PrintWriter out, PrintWriter err, Map<String, String> env, boolean colours) {
+
+    static Console ofThisProcess() {
+        PrintWriter out = new PrintWriter(System.out, true, UTF_8);
+        PrintWriter err = new PrintWriter(System.err, true, UTF_8);
+        return new Console(out, err, System.getenv(), false);
+    }
+
+    /** One that keeps nothing of what it is told. */
+    static Console silent() {
+        return new Console(new PrintWriter(new StringWriter()), new PrintWriter(new StringWriter()), Map.of(), false);
+    }
+
+    /** What went wrong or is worth a word, apart from the output. */
+    void say(String message) {
+        err.println("berth: " + message);
+    }
+}

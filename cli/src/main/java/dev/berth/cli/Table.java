@@ -1,0 +1,35 @@
+package dev.berth.cli;
+
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Lines of cells, printed so that columns stand under each other. */
+final class Table {
+    private final List<List<String>> lines = new ArrayList<>();
+
+    Table(String... header) {
+        lines.add(List.of(header));
+    }
+
+    void add(String... cells) {
+        lines.add(List.of(cells));
+    }
+
+    void print(PrintWriter out) {
+        int columns = lines.getFirst().size();
+        int[] widths = new int[columns];
+        for (List<String> line : lines) {
+            for (int i = 0; i < columns; i++) {
+                widths[i] = Math.max(widths[i], line.get(i).length());
+            }
+        }
+        for (List<String> line : lines) {
+            StringBuilder text = new StringBuilder();
+            for (int i = 0; i < columns; i++) {
+                text.append(line.get(i)).repeat(' ', widths[i] - line.get(i).length() + 2);
+            }
+            out.println(text.toString().stripTrailing());
+        }
+    }
+}
