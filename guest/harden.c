@@ -56,23 +56,10 @@ static void drop_capabilities(void)
 		die(70, "could not drop the capabilities", errno);
 }
 
-/* Last for the OOM killer. Below what the runtime gave it this needs CAP_SYS_RESOURCE on the host, so mostly the runtime has to do it. */
-static void rank_last(void)
-{
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		if (write(fd, "-1000", 5) < 0)
-			errno = 0;
-		close(fd);
-	}
-}
-
 void harden(bool with_seccomp)
 {
 	int error;
 
-	rank_last();
 	/* Without this any process of the same user may ptrace the guest, and read the token in its memory (ptrace(2), access mode checking). */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		die(70, "could not make the guest undumpable", errno);

@@ -40,7 +40,7 @@ struct child {
 static _Alignas(16) char stack[STACK];
 
 static int null_fd = -1;
-static bool own_oom_score, own_nice, own_groups;
+static bool own_nice, own_groups;
 static struct rlimit files;
 
 /* No sanitizer in what runs on the borrowed stack: it ends without returning, and would leave its marks on it. */
@@ -48,14 +48,6 @@ static struct rlimit files;
 
 void spawn_remember(void)
 {
-	char score[8] = "";
-	int fd = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		if (read(fd, score, sizeof score - 1) > 0)
-			own_oom_score = strcmp(score, "0\n") != 0;
-		close(fd);
-	}
 	own_nice = getpriority(PRIO_PROCESS, 0) != 0;
 	own_groups = getgroups(0, NULL) > 0;
 	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -126,6 +118,22 @@ IN_CHILD static int search(struct start *start)
 	}
 }
 
+/*
+ * The OOM killer takes a child before the guest, whatever rank the guest could be given: raising one's own needs no privilege
+ * (proc(5)). A child may lower itself again to the guest's rank and no further; then the larger goes first, and the guest is tiny.
+ * In a vfork child this does not touch the guest, though they share memory (__set_oom_adj).
+ */
+IN_CHILD static void rank_before_guest(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		if (write(fd, "500", 3) < 0)
+			errno = 0;
+		close(fd);
+	}
+}
+
 IN_CHILD static void give_back(void)
 {
 	static const struct sigaction standard = { .sa_handler = SIG_DFL };
@@ -135,16 +143,7 @@ IN_CHILD static void give_back(void)
 	sigaction(SIGPIPE, &standard, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (own_oom_score) {
-		/* Raising it needs no privilege. In a vfork child it does not touch the guest, though they share memory (__set_oom_adj). */
-		int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-		if (fd >= 0) {
-			if (write(fd, "0", 1) < 0)
-				errno = 0;
-			close(fd);
-		}
-	}
+	rank_before_guest();
 	if (own_nice)
 		setpriority(PRIO_PROCESS, 0, 0);
 	setrlimit(RLIMIT_NOFILE, &files);

@@ -57,7 +57,7 @@ print(os.readlink('/proc/self/fd/0'), open('/proc/self/oom_score_adj').read().st
     assert lines[0] == "True 18 0 /tmp", lines
     assert lines[1].endswith("True"), lines
     assert lines[2].startswith("0 0 ") and "'A', 'B'" in lines[2] and "BERTH" not in lines[2], lines
-    assert lines[3] == "/dev/null 0 0", lines
+    assert lines[3] == "/dev/null 500 0", lines
 
 
 def gives_children_the_file_limit_it_was_started_with(guest):

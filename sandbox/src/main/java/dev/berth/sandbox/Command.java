@@ -44,6 +44,8 @@ public record Command(
     /** Below the kernel's limit of a quarter of the 8 MiB stack, with room for the auxiliary vector. */
     private static final int MAX_TOTAL = 2_000_000;
 
+    private static final int MAX_TAG = 128 + 1 + Long.BYTES;
+
     public Command {
         argv = List.copyOf(argv);
         env = Map.copyOf(env);
@@ -70,7 +72,9 @@ public record Command(
                 throw SandboxException.invalid("the user has to be a name, a uid or uid:gid");
             }
         });
-        checkString("the tag", tag);
+        if (checkString("the tag", tag) > MAX_TAG) {
+            throw SandboxException.invalid("the tag has more than 128 bytes");
+        }
         if (timeout.isNegative()) {
             throw SandboxException.invalid("the timeout cannot be negative");
         }

@@ -24,7 +24,7 @@ final class Kernel {
         INOTIFY.forEach((name, wanted) -> {
             Path setting = Path.of("/proc/sys/fs/inotify", name);
             try {
-                if (Long.parseLong(Files.readString(setting).strip()) < wanted) {
+                if (Long.parseLong(Files.readAllLines(setting).getFirst().strip()) < wanted) {
                     Files.writeString(setting, wanted.toString());
                 }
             } catch (IOException e) {

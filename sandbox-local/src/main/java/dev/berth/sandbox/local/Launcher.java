@@ -81,7 +81,8 @@ final class Launcher {
             command.add("--unmount");
             command.add(hidden.toString());
         });
-        command.addAll(List.of("--nice", GUEST_NICENESS, "--open-files", OPEN_FILES, "--oom-score", LAST_FOR_OOM_KILLER, "--"));
+        command.addAll(List.of(
+                "--nice", GUEST_NICENESS, "--open-files", OPEN_FILES, "--oom-score", LAST_FOR_OOM_KILLER, "--"));
         command.addAll(runtime.run(box.bundle(), box.runtimeState(), box.name()));
         return command;
     }

@@ -22,7 +22,7 @@ final class OciRuntime {
     }
 
     static OciRuntime of(RuntimeKind kind) {
-        String help = kind == RuntimeKind.RUNSC ? output(kind, "--help") : output(kind, "--version");
+        String help = kind == RuntimeKind.RUNSC ? output(kind, "flags") : output(kind, "--version");
         return new OciRuntime(
                 kind,
                 switch (kind) {

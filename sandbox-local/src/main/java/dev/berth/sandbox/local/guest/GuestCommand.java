@@ -31,12 +31,13 @@ final class GuestCommand implements RunningCommand {
     private final CompletableFuture<Exit> exit = new CompletableFuture<>();
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    GuestCommand(int id, GuestLink link, long stdoutFrom, long stderrFrom, Supplier<Set<Limit>> limitsHit) {
+    GuestCommand(
+            int id, GuestLink link, long stdoutFrom, long stderrFrom, int creditStep, Supplier<Set<Limit>> limitsHit) {
         this.id = id;
         this.link = link;
         this.limitsHit = limitsHit;
-        this.stdout = new Inflow(stdoutFrom, offset -> consumed(Wire.STDOUT, offset));
-        this.stderr = new Inflow(stderrFrom, offset -> consumed(Wire.STDERR, offset));
+        this.stdout = new Inflow(stdoutFrom, creditStep, offset -> consumed(Wire.STDOUT, offset));
+        this.stderr = new Inflow(stderrFrom, creditStep, offset -> consumed(Wire.STDERR, offset));
         this.stdin = new Outflow(new Outflow.Sink() {
             @Override
             public void send(byte[] bytes, int offset, int length) throws IOException {
@@ -64,7 +65,7 @@ final class GuestCommand implements RunningCommand {
         return new Wire.Out(Wire.SUBSCRIBE, id, 20)
                 .u64(stdout.resubscribe())
                 .u64(stderr.resubscribe())
-                .u32(Math.min(stdout.room(), stderr.room()));
+                .u32(Inflow.WINDOW);
     }
 
     /** Called by the link's thread alone. */
@@ -72,7 +73,8 @@ final class GuestCommand implements RunningCommand {
         switch (frame.type) {
             case Wire.STARTED -> started.complete(frame.u32());
             case Wire.OUTPUT -> stream(frame.u8()).receive(frame.u64(), frame.rest());
-            case Wire.OUTPUT_END -> stream(frame.u8()).end(frame.u64());
+            // A stream ends with its command, so that whoever reads to the end and closes releases an ended command.
+            case Wire.OUTPUT_END -> stream(frame.u8());
             case Wire.STDIN_TAKEN -> stdin.taken(frame.u64());
             case Wire.STDIN_BROKEN -> stdin.broken();
             case Wire.EXITED -> exited(frame);
@@ -82,10 +84,12 @@ final class GuestCommand implements RunningCommand {
 
     private void exited(Wire.In frame) throws ProtocolException {
         Exit how = exit(frame.u8(), frame.u8(), (frame.u8() & 1) != 0);
-        stdout.end(frame.u64());
-        stderr.end(frame.u64());
-        stdin.broken();
+        long stdoutEnd = frame.u64();
+        long stderrEnd = frame.u64();
         exit.complete(how.withLimitsHit(limitsHit.get()));
+        stdin.broken();
+        stdout.end(stdoutEnd);
+        stderr.end(stderrEnd);
     }
 
     static Exit exit(int kind, int value, boolean timedOut) {

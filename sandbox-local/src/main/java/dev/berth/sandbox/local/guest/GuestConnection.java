@@ -19,7 +19,10 @@ final class GuestConnection implements Connection {
     GuestConnection(int id, GuestLink link) {
         this.id = id;
         this.link = link;
-        this.input = new Inflow(0, offset -> link.sendQuietly(new Wire.Out(Wire.DATA_CONSUMED, id, 8).u64(offset)));
+        this.input = new Inflow(
+                0,
+                Wire.STREAM_WINDOW / 2,
+                offset -> link.sendQuietly(new Wire.Out(Wire.DATA_CONSUMED, id, 8).u64(offset)));
         this.output = new Outflow(new Outflow.Sink() {
             @Override
             public void send(byte[] bytes, int offset, int length) throws IOException {

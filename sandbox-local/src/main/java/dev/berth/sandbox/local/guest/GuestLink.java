@@ -117,7 +117,7 @@ public final class GuestLink implements AutoCloseable {
 
     public RunningCommand start(Start start, Supplier<Set<Limit>> limitsHit) {
         int id = nextId.getAndIncrement();
-        GuestCommand command = new GuestCommand(id, this, 0, 0, limitsHit);
+        GuestCommand command = new GuestCommand(id, this, 0, 0, Math.min(start.ring(), Inflow.WINDOW) / 2, limitsHit);
         commands.put(id, command);
         try {
             send(start.frame(id));
@@ -137,7 +137,7 @@ public final class GuestLink implements AutoCloseable {
                 .filter(l -> l.info.id() == id)
                 .findFirst()
                 .orElseThrow(() -> SandboxException.notFound("the sandbox has no command " + id));
-        GuestCommand command = new GuestCommand(id, this, stdoutFrom, stderrFrom, limitsHit);
+        GuestCommand command = new GuestCommand(id, this, stdoutFrom, stderrFrom, Inflow.SMALLEST_STEP, limitsHit);
         command.attached(found.info.pid(), found.stdinTaken, found.stdinReceived);
         GuestCommand before = commands.put(id, command);
         if (before != null) {

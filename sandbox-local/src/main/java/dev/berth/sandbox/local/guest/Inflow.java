@@ -13,8 +13,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Bytes on their way from the guest to a reader.
  *
- * <p>The link's thread puts bytes in and never waits; the reader takes them out and gives credit back whenever half the
- * window is used up. A guest that sends more than it has credit for breaks the protocol. So the memory of a stream is
+ * <p>The link's thread puts bytes in and never waits; the reader takes them out and gives credit back in steps. A guest that sends more than it has credit for breaks the protocol. So the memory of a stream is
  * bounded by its window, and a large buffer exists only while it holds something.
  *
  * <p>Offsets are the guest's, and may jump where it dropped bytes that nobody read in time. Both sides count the bytes
@@ -23,9 +22,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class Inflow extends InputStream {
     static final int WINDOW = 256 * 1024;
+    /** For a ring of unknown size: half of the smallest there is. */
+    static final int SMALLEST_STEP = 2048;
+
     private static final int SMALL = 16 * 1024;
     private static final byte[] NONE = new byte[0];
 
+    private final int creditStep;
     private final LongConsumer credit;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
@@ -42,8 +45,12 @@ final class Inflow extends InputStream {
     private boolean closed;
     private @Nullable SandboxException failure;
 
-    /** @param credit told the offset up to which everything was taken */
-    Inflow(long from, LongConsumer credit) {
+    /**
+     * @param creditStep how much is taken before credit is given; a guest whose ring is smaller would wait for ever
+     * @param credit told the offset up to which everything was taken
+     */
+    Inflow(long from, int creditStep, LongConsumer credit) {
+        this.creditStep = creditStep;
         this.received = from;
         this.credited = from;
         this.credit = credit;
@@ -96,23 +103,13 @@ final class Inflow extends InputStream {
         }
     }
 
-    /** Where a new subscription has to start. Its window is a fresh one, less what lies here unread. */
+    /** Where a new subscription has to start. It has a whole window, whatever lies here unread. */
     long resubscribe() {
         lock.lock();
         try {
-            credited = received - unread;
+            credited = received;
             creditLost = true;
             return received;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    /** The room for bytes beyond {@link #resubscribe()}. */
-    int room() {
-        lock.lock();
-        try {
-            return WINDOW - unread;
         } finally {
             lock.unlock();
         }
@@ -157,7 +154,7 @@ final class Inflow extends InputStream {
             n = Math.min(length, unread);
             take(target, offset, n);
             long taken = received - unread;
-            if (received < end && (creditLost || taken - credited >= WINDOW / 2)) {
+            if (received < end && taken > credited && (creditLost || taken - credited >= creditStep)) {
                 creditLost = false;
                 credited = taken;
                 consumed = taken;

@@ -1,0 +1,94 @@
+package dev.berth.sandbox.local;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
+import dev.berth.sandbox.local.LocalConfig.StoreKind;
+import dev.berth.sandbox.local.linux.Directories;
+import dev.berth.sandbox.local.linux.Mounts;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A data directory of its own for a test, with a provider on it. Closing it checks that the provider left nothing behind
+ * on the machine: no mount, no cgroup, no process.
+ */
+final class TestMachine implements AutoCloseable {
+    private static final long POOL = 8L << 30;
+
+    private final Path data;
+    private LocalConfig config;
+    private LocalProvider provider;
+
+    TestMachine(RuntimeKind runtime) {
+        this(runtime, StoreKind.BTRFS, Map.of());
+    }
+
+    TestMachine(RuntimeKind runtime, StoreKind store, Map<String, Integer> warm) {
+        try {
+            // Short, because the path of a socket is; and on the disk, not on a tmpfs.
+            data = Files.createTempDirectory(Path.of("/var/tmp"), "berth-");
+        } catch (IOException e) {
+            throw new java.io.UncheckedIOException(e);
+        }
+        config = new LocalConfig(data, templates(), runtime, store, POOL, warm);
+        provider = LocalProvider.open(config);
+    }
+
+    /** Shared by all tests, and kept for the next run: building one takes a minute. */
+    static Path templates() {
+        return Path.of(System.getenv().getOrDefault("BERTH_TEST_TEMPLATES", "/var/tmp/berth-test-templates"));
+    }
+
+    Path data() {
+        return data;
+    }
+
+    LocalConfig config() {
+        return config;
+    }
+
+    LocalProvider provider() {
+        return provider;
+    }
+
+    /** As after a restart of the server. */
+    LocalProvider reopen() {
+        provider.close();
+        provider = LocalProvider.open(config);
+        return provider;
+    }
+
+    @Override
+    public void close() throws IOException {
+        provider.list().forEach(dev.berth.sandbox.Sandbox::destroy);
+        provider.checkpoints().forEach(point -> provider.deleteCheckpoint(point.id()));
+        provider.closeAndUnmount();
+        assertNothingLeft();
+        Directories.remove(data);
+    }
+
+    /** Looks at the machine, not at what the provider believes. */
+    private void assertNothingLeft() throws IOException {
+        assertThat(Mounts.all()).as("mounts").noneMatch(mount -> mount.target().startsWith(data));
+        assertThat(data.resolve("boxes")).as("boxes").isEmptyDirectory();
+        assertThat(data.resolve("ids")).as("names").isEmptyDirectory();
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        while (processes() > 0 && System.nanoTime() < deadline) {
+            Thread.onSpinWait();
+        }
+        assertThat(processes()).as("processes").isZero();
+    }
+
+    private long processes() {
+        return ProcessHandle.allProcesses()
+                .filter(process -> process.info()
+                        .commandLine()
+                        .filter(line -> line.contains(data.toString()) && !line.contains("java"))
+                        .isPresent())
+                .count();
+    }
+}
