@@ -17,6 +17,8 @@ import java.nio.file.OpenOption;
  */
 final class ContentCopy {
     static final int BUFFER = 256 * 1024;
+    /** Most files are small. */
+    private static final int FIRST_BUFFER = 8 * 1024;
 
     private final String doing;
     private final SandboxPath path;
@@ -27,10 +29,13 @@ final class ContentCopy {
     }
 
     void copy(InputStream content, Fd file, OpenOption option) throws ErrnoException {
-        byte[] buffer = new byte[BUFFER];
+        byte[] buffer = new byte[FIRST_BUFFER];
         try (FileChannel channel = FileChannel.open(file.path(), option)) {
             for (int n = fill(content, buffer); n > 0; n = fill(content, buffer)) {
                 write(buffer, n, channel, file);
+                if (buffer.length < BUFFER) {
+                    buffer = new byte[BUFFER];
+                }
             }
         } catch (ErrnoException e) {
             throw e;

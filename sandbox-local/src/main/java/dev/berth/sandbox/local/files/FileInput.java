@@ -56,7 +56,7 @@ final class FileInput extends InputStream {
 
     @Override
     public long transferTo(OutputStream out) throws IOException {
-        byte[] buffer = new byte[ContentCopy.BUFFER];
+        byte[] buffer = new byte[Math.clamp(left(), 1, ContentCopy.BUFFER)];
         long total = 0;
         for (int n = read(buffer); n >= 0; n = read(buffer)) {
             out.write(buffer, 0, n);

@@ -2,6 +2,7 @@ package dev.berth.sandbox.local.files;
 
 import dev.berth.sandbox.FileEvent;
 import dev.berth.sandbox.FileEvent.Kind;
+import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxFiles;
 import dev.berth.sandbox.local.linux.ErrnoException;
 import java.nio.file.Path;
@@ -32,6 +33,8 @@ final class InotifyWatch implements SandboxFiles.Watch {
 
     /** How long closing waits for a listener that is busy. */
     private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    private static final int MOST_ANNOUNCED = 100_000;
 
     private final SandboxPath path;
     private final boolean recursive;
@@ -191,6 +194,9 @@ final class InotifyWatch implements SandboxFiles.Watch {
     }
 
     private void found(SandboxPath entry) {
+        if (announced.size() >= MOST_ANNOUNCED) {
+            throw SandboxException.limit("more than " + MOST_ANNOUNCED + " files appeared at once");
+        }
         if (!TemporaryName.matches(entry.lastComponent()) && announced.add(entry)) {
             report(Kind.CREATED, entry);
         }

@@ -11,6 +11,7 @@ import dev.berth.sandbox.local.linux.ErrnoException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Removes a name from a directory with all that is below it, following no links, while the sandbox may move things about.
@@ -27,6 +28,10 @@ final class TreeRemoval {
     /** More directories than this are looked for again, when these are gone. */
     private static final int DIRECTORIES_AT_A_TIME = 4096;
 
+    /** And more than this are not noted for all levels together, so that no tree costs much memory. */
+    private static final int DIRECTORIES_NOTED = 500_000;
+
+    private static final int DEPTH = 100_000;
     private static final int RESCANS = 1000;
     private static final int ENTRIES = 50_000_000;
 
@@ -34,6 +39,7 @@ final class TreeRemoval {
     private final Deque<Level> levels = new ArrayDeque<>();
     private int rescans;
     private int entries;
+    private int noted;
 
     private TreeRemoval(SandboxPath path) {
         this.path = path;
@@ -74,7 +80,7 @@ final class TreeRemoval {
         try {
             while (true) {
                 Level level = levels.element();
-                byte[] child = level.left.poll();
+                byte[] child = poll(level);
                 if (child == null) {
                     levels.pop();
                     if (levels.isEmpty()) {
@@ -84,6 +90,7 @@ final class TreeRemoval {
                     if (!removeOne(current, level.name, true)) {
                         countRescan();
                         levels.element().left.push(level.name);
+                        noted++;
                     }
                 } else {
                     current = down(current, child);
@@ -94,7 +101,19 @@ final class TreeRemoval {
         }
     }
 
+    private byte @Nullable [] poll(Level level) {
+        byte[] child = level.left.poll();
+        if (child != null) {
+            noted--;
+        }
+        return child;
+    }
+
     private Fd down(Fd current, byte[] child) throws ErrnoException {
+        if (levels.size() > DEPTH) {
+            throw SandboxException.limit("could not remove " + path + ": it is more than " + DEPTH
+                    + " directories deep; remove it with rm -r in a command in the sandbox");
+        }
         try {
             Fd next = enter(current, child);
             current.close();
@@ -133,9 +152,11 @@ final class TreeRemoval {
                     }
                     if (!removeOne(directory, entry.name(), entry.maybeDirectory())) {
                         level.left.add(entry.name());
+                        noted++;
                     }
                 }
-                if (level.left.size() >= DIRECTORIES_AT_A_TIME) {
+                int left = level.left.size();
+                if (left >= DIRECTORIES_AT_A_TIME || (left > 0 && noted >= DIRECTORIES_NOTED)) {
                     return;
                 }
             }

@@ -21,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class WatchedTree {
     private static final int LIMIT = 8192;
+    /** Some that wait may turn out to be no directories, or to be watched already. */
+    private static final int MOST_WAITING = 4 * LIMIT;
+
     private static final byte[] TOP = {};
 
     private final Supplier<Path> root;
@@ -86,8 +89,7 @@ final class WatchedTree {
             }
             if (directories.size() > LIMIT) {
                 remove(watch);
-                throw SandboxException.limit("could not watch " + path + ": there are more than " + LIMIT
-                        + " directories below it; watch a smaller one");
+                throw tooMany();
             }
             for (var entries = reader.next(); !entries.isEmpty(); entries = reader.next()) {
                 for (var entry : entries) {
@@ -96,6 +98,9 @@ final class WatchedTree {
                     if (entry.maybeDirectory()) {
                         waiting.add(child);
                     }
+                    if (waiting.size() > MOST_WAITING) {
+                        throw tooMany();
+                    }
                 }
             }
         } catch (ErrnoException e) {
@@ -103,6 +108,11 @@ final class WatchedTree {
                 throw e;
             }
         }
+    }
+
+    private SandboxException tooMany() {
+        return SandboxException.limit("could not watch " + path + ": there are more than " + LIMIT
+                + " directories below it; watch a smaller one");
     }
 
     /** Stops watching a directory that has moved away, and those in it. */

@@ -158,8 +158,9 @@ class WatchTest {
 
     @Test
     void aQueueThatOverflowsIsReported() throws Exception {
-        int queue = Integer.parseInt(Files.readString(Path.of("/proc/sys/fs/inotify/max_queued_events"))
-                .strip());
+        // Not readString: its first read is for one byte, and a sysctl has no more to say after its first read.
+        int queue = Integer.parseInt(Files.readAllLines(Path.of("/proc/sys/fs/inotify/max_queued_events"))
+                .getFirst());
         CountDownLatch made = new CountDownLatch(1);
         try (var _ = files.watch("/w", true, event -> {
             try {
@@ -171,8 +172,9 @@ class WatchTest {
                 events.add(event);
             }
         })) {
+            sandbox.sh("mkdir w/a w/b");
             RootFixture.python(
-                    "import os\nfor i in range(%d): os.mkdir('w/%%d' %% i); os.rmdir('w/%%d' %% i)\nos.mkdir('w/late')"
+                    "import os\nfor i in range(2 * %d): os.chmod('w/' + 'ab'[i %% 2], 0o700)\nos.mkdir('w/late')"
                             .formatted(queue),
                     sandbox.root);
             made.countDown();
