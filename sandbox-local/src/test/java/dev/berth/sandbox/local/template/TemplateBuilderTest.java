@@ -194,6 +194,19 @@ class TemplateBuilderTest {
     }
 
     @Test
+    void buildsWithoutTheCacheAsWell() {
+        Template first = build("from host\nrun head -c 1000 /dev/zero > /x");
+
+        assertThat(store.clearCache()).isGreaterThanOrEqualTo(1000);
+
+        assertThat(build("from host\nrun head -c 1000 /dev/zero > /x")).isEqualTo(first);
+        assertThat(build("from host\nrun head -c 1000 /dev/zero > /x\nrun cp /x /y")
+                        .root()
+                        .resolve("y"))
+                .hasSize(1000);
+    }
+
+    @Test
     void neverPutsALayerOnLayersItWasNotMadeOn() throws IOException {
         String text = "from host\nrun date +%N > /x\nrun cp /x /y";
         build(text);
@@ -305,12 +318,20 @@ class TemplateBuilderTest {
 
     @Test
     void endsItsStepWhenItIsInterrupted() throws Exception {
-        Thread thread = Thread.ofVirtual().start(() -> build("from host\nrun echo started; sleep 4711.5"));
+        CompletableFuture<Throwable> failure = new CompletableFuture<>();
+        Thread thread = Thread.ofVirtual().start(() -> {
+            try {
+                build("from host\nrun echo started; sleep 4711.5");
+            } catch (SandboxException e) {
+                failure.complete(e);
+            }
+        });
         awaitOutput("started");
 
         thread.interrupt();
 
         assertThat(thread.join(Duration.ofSeconds(20))).isTrue();
+        assertThat(failure.get(1, TimeUnit.SECONDS)).hasMessageContaining("interrupted");
         awaitNoProcess("4711.5");
     }
 
