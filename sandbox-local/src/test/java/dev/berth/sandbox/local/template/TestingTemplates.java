@@ -11,17 +11,17 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /** Templates for tests. */
-final class TestingTemplates {
+public final class TestingTemplates {
     private TestingTemplates() {}
 
     /** Where tests of the whole project share built templates, so that base is built once on a machine. */
-    static TemplateStore shared() {
+    public static TemplateStore shared() {
         return new TemplateStore(Path.of(
                 Optional.ofNullable(System.getenv("BERTH_TEST_TEMPLATES")).orElse("/var/tmp/berth-test-templates")));
     }
 
     /** Base, built when it is not there yet. */
-    static Template base() {
+    public static Template base() {
         TemplateFile file = TemplateFile.shipped("base").orElseThrow();
         return new TemplateBuilder(shared()).build(file, "base", TestingTemplates::print);
     }
