@@ -28,10 +28,24 @@ final class DebianBootstrap {
 
     private final AptSources sources;
     private final Map<String, String> environment;
+    private final String tool;
 
     DebianBootstrap(AptSources sources, Map<String, String> environment) {
+        this(sources, environment, installedTool());
+    }
+
+    DebianBootstrap(AptSources sources, Map<String, String> environment, String tool) {
         this.sources = sources;
         this.environment = environment;
+        this.tool = tool;
+    }
+
+    private static String installedTool() {
+        return List.of("mmdebstrap", "debootstrap").stream()
+                .filter(program -> ExternalCommand.find(program).isPresent())
+                .findFirst()
+                .orElseThrow(() -> SandboxException.unsupported("a Debian template is built with mmdebstrap or"
+                        + " debootstrap, and this machine has neither; install one with 'apt-get install mmdebstrap'"));
     }
 
     static String architecture() {
@@ -53,19 +67,14 @@ final class DebianBootstrap {
     }
 
     private ExternalCommand command(String suite, Path root) {
-        if (ExternalCommand.find("mmdebstrap").isPresent()) {
-            List<String> argv = new ArrayList<>(List.of("mmdebstrap", "--mode=root", "--variant=minbase"));
-            LEFT_OUT.forEach(option -> argv.add("--dpkgopt=" + option));
-            argv.addAll(List.of(suite, root.toString()));
-            argv.addAll(sources.lines(suite));
-            return ExternalCommand.of(argv);
+        if (tool.equals("debootstrap")) {
+            return ExternalCommand.of(List.of(tool, "--variant=minbase", suite, root.toString(), sources.main()));
         }
-        if (ExternalCommand.find("debootstrap").isPresent()) {
-            return ExternalCommand.of(
-                    List.of("debootstrap", "--variant=minbase", suite, root.toString(), sources.main()));
-        }
-        throw SandboxException.unsupported("a Debian template is built with mmdebstrap or debootstrap, and this machine"
-                + " has neither; install one with 'apt-get install mmdebstrap'");
+        List<String> argv = new ArrayList<>(List.of(tool, "--mode=root", "--variant=minbase"));
+        LEFT_OUT.forEach(option -> argv.add("--dpkgopt=" + option));
+        argv.addAll(List.of(suite, root.toString()));
+        argv.addAll(sources.lines(suite));
+        return ExternalCommand.of(argv);
     }
 
     private void finish(String suite, Path root) throws IOException {

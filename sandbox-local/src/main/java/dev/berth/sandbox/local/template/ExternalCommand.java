@@ -25,12 +25,15 @@ final class ExternalCommand {
     static final int KEPT_LINES = 20;
     private static final String PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+    private final String program;
     private final List<String> argv;
     private final Map<String, String> env;
     private final @Nullable Path directory;
     private final Duration limit;
 
-    private ExternalCommand(List<String> argv, Map<String, String> env, @Nullable Path directory, Duration limit) {
+    private ExternalCommand(
+            String program, List<String> argv, Map<String, String> env, @Nullable Path directory, Duration limit) {
+        this.program = program;
         this.argv = argv;
         this.env = env;
         this.directory = directory;
@@ -38,7 +41,7 @@ final class ExternalCommand {
     }
 
     static ExternalCommand of(List<String> argv) {
-        return new ExternalCommand(List.copyOf(argv), Map.of(), null, Duration.ofMinutes(30));
+        return new ExternalCommand(argv.getFirst(), List.copyOf(argv), Map.of(), null, Duration.ofMinutes(30));
     }
 
     /**
@@ -61,19 +64,19 @@ final class ExternalCommand {
                 "--mount-proc",
                 "--"));
         confined.addAll(argv);
-        return new ExternalCommand(confined, env, directory, limit);
+        return new ExternalCommand(program, confined, env, directory, limit);
     }
 
     ExternalCommand in(Path workdir) {
-        return new ExternalCommand(argv, env, workdir, limit);
+        return new ExternalCommand(program, argv, env, workdir, limit);
     }
 
     ExternalCommand with(Map<String, String> environment) {
-        return new ExternalCommand(argv, Map.copyOf(environment), directory, limit);
+        return new ExternalCommand(program, argv, Map.copyOf(environment), directory, limit);
     }
 
     ExternalCommand within(Duration patience) {
-        return new ExternalCommand(argv, env, directory, patience);
+        return new ExternalCommand(program, argv, env, directory, patience);
     }
 
     /** How a command ended, with the last lines it wrote. */
@@ -105,7 +108,7 @@ final class ExternalCommand {
         LastLines last = new LastLines();
         Thread reader = Thread.ofPlatform()
                 .daemon()
-                .name("output of " + argv.getFirst())
+                .name("output of " + program)
                 .start(() -> read(process.getInputStream(), line -> {
                     last.add(line);
                     try {
@@ -120,10 +123,10 @@ final class ExternalCommand {
                 process.destroyForcibly().waitFor();
             }
             reader.join(Duration.ofSeconds(5));
-            return new Ended(argv.getFirst(), process.exitValue(), !ended, last.lines());
+            return new Ended(program, process.exitValue(), !ended, last.lines());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw SandboxException.unavailable("interrupted while running " + argv.getFirst(), e);
+            throw SandboxException.unavailable("interrupted while running " + program, e);
         } finally {
             process.destroyForcibly();
         }

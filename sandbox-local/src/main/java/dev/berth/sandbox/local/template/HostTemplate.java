@@ -28,6 +28,7 @@ final class HostTemplate {
     private static final List<String> USR_LINKS = List.of("bin", "sbin", "lib", "lib64", "lib32", "libx32");
     private static final List<String> PUBLIC_FILES =
             List.of("etc/ld.so.cache", "etc/ld.so.conf", "etc/services", "etc/protocols", "etc/mime.types");
+    private static final String MANUAL_PAGE = ".gz";
     private static final long MAX_COPY = 4 << 20;
     private static final int SHADOW_GROUP = 42;
     private static final int USER = 1000;
@@ -142,7 +143,7 @@ final class HostTemplate {
     /** Links that stay in the directory, or lead to what is visible: /usr and /etc/alternatives itself. */
     private void copyLinks(RootTree tree, String directory) throws IOException {
         for (Path link : children(directory)) {
-            if (Files.isSymbolicLink(link)) {
+            if (Files.isSymbolicLink(link) && !link.toString().endsWith(MANUAL_PAGE)) {
                 String to = Files.readSymbolicLink(link).toString();
                 if (to.startsWith("/usr/") || to.startsWith("/bin/") || to.startsWith("/lib/") || !to.contains("/")) {
                     tree.link("/" + directory + "/" + link.getFileName(), to);

@@ -71,10 +71,6 @@ final class LayerCache {
         return new Layer(id, key + "/" + DIFF);
     }
 
-    void forget(String key) throws IOException {
-        FileTree.delete(directory.resolve(key));
-    }
-
     /** Removes what no build asked for in a month. */
     void forgetUnused() throws IOException {
         Instant oldest = clock.instant().minus(KEPT_UNUSED);

@@ -5,10 +5,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** Which directories this machine has mounted as lower layers, by /proc/self/mountinfo (proc(5)). */
 final class MountedLayers {
-    private static final String OPTION = "lowerdir=";
+    /** The second spelling is that of mounts made by fsconfig(2), one option to a layer. */
+    private static final Pattern OPTION = Pattern.compile("lowerdir\\+?=(.*)");
 
     private MountedLayers() {}
 
@@ -25,8 +28,9 @@ final class MountedLayers {
             }
             String options = line.substring(line.lastIndexOf(' ') + 1);
             for (String option : options.split(",")) {
-                if (option.startsWith(OPTION)) {
-                    for (String path : option.substring(OPTION.length()).split(":")) {
+                Matcher matcher = OPTION.matcher(option);
+                if (matcher.matches()) {
+                    for (String path : matcher.group(1).split(":")) {
                         lower.add(Path.of(path.replace("\\040", " ").replace("\\134", "\\")));
                     }
                 }

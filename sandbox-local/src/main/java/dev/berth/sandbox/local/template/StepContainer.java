@@ -100,6 +100,9 @@ final class StepContainer {
         work.arguments.forEach(args::add);
         ArrayNode env = process.putArray("env");
         work.env.forEach((name, value) -> env.add(name + "=" + value));
+        if (!work.env.containsKey("HOME")) {
+            env.add("HOME="); // or crun would set root's; inside.sh sets that of the step's user
+        }
         process.put("cwd", work.workdir);
         for (String set : List.of("bounding", "effective", "permitted")) {
             ArrayNode capabilities = process.withObject("/capabilities").putArray(set);

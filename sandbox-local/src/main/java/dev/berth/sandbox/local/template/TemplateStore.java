@@ -136,6 +136,24 @@ public final class TemplateStore {
         }
     }
 
+    /**
+     * Removes the results of build steps that are kept for the next build. Templates do not need them.
+     *
+     * @return the bytes that became free
+     */
+    public long clearCache() {
+        prepare();
+        try (DirectoryLock _ = DirectoryLock.tryAcquire(buildLock())
+                .orElseThrow(() -> SandboxException.conflict(
+                        "could not clear the build cache: a template is being built; try again when that is done"))) {
+            long size = Files.isDirectory(cacheDirectory()) ? FileTree.size(cacheDirectory()) : 0;
+            FileTree.delete(cacheDirectory());
+            return size;
+        } catch (IOException e) {
+            throw SandboxException.unavailable("could not clear the build cache: " + e.getMessage(), e);
+        }
+    }
+
     /** The newest version by this name, without making one. */
     Optional<Template> newest(String name) {
         for (int version : versions(name)) {

@@ -27,8 +27,8 @@ shift
 case $verb in
 run)
   known "$1"
-  [ -n "${HOME-}" ] || HOME=$(getent passwd "$1" | cut -d: -f6)
-  export HOME USER="$1" LOGNAME="$1"
+  [ -n "$HOME" ] || HOME=$(getent passwd "$1" | cut -d: -f6)
+  export USER="$1" LOGNAME="$1"
   [ "$1" = root ] && exec /bin/bash -c "$2"
   exec setpriv --reuid="$1" --regid="$(id -g "$1")" --init-groups -- /bin/bash -c "$2"
   ;;
@@ -37,7 +37,7 @@ package)
     echo "this template has no packages of its own; use 'from base' or 'from debian:bookworm'"
     exit 1
   }
-  export DEBIAN_FRONTEND=noninteractive
+  export DEBIAN_FRONTEND=noninteractive HOME=/root
   list=/run/berth-sources.list
   touch /etc/apt/sources.list
   sed -e "s|http://deb.debian.org/debian-security |$BERTH_SECURITY |" -e "s|http://deb.debian.org/debian |$BERTH_MAIN |" \

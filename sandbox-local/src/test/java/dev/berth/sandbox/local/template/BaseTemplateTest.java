@@ -45,14 +45,28 @@ class BaseTemplateTest {
     }
 
     @Test
-    void letsTheUserInstallPackagesOfDebianPythonAndNode() throws IOException {
+    void letsTheUserInstallPackagesOfDebian() throws IOException {
         assertThat(run(
                         base,
-                        "sudo apt-get install --simulate tree 2>&1 | tail -1; pip config list; npm config get prefix;"
-                                + " python -m venv --without-pip /tmp/v && echo venv"))
-                .contains("break-system-packages='true'")
-                .contains("/home/user/.local")
-                .contains("venv");
+                        "sudo -E apt-get -qq update && sudo -E apt-get -qq install tree >/dev/null && tree --version"))
+                .contains("tree v");
+    }
+
+    @Test
+    void letsTheUserInstallPackagesOfNodeIntoItsHome() throws IOException {
+        assertThat(run(base, "npm install --silent --global semver@7.6.3 && command -v semver && semver 1.2.3"))
+                .endsWith("/home/user/.local/bin/semver\n1.2.3");
+    }
+
+    @Test
+    void letsTheUserInstallPackagesOfPython() throws IOException {
+        assertThat(run(
+                        base,
+                        "mkdir p && printf 'from setuptools import setup\nsetup(name=\"hello\", py_modules=[])' > p/setup.py"
+                                + " && pip install --quiet --no-build-isolation ./p && pip show hello | head -1;"
+                                + " python -m venv v && v/bin/python -c 'print(6*7)'"))
+                .contains("Name: hello")
+                .endsWith("42");
     }
 
     @Test

@@ -8,19 +8,20 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 
 /** Templates for tests. */
-final class TestingTemplates {
+public final class TestingTemplates {
     private TestingTemplates() {}
 
     /** Where tests of the whole project share built templates, so that base is built once on a machine. */
-    static TemplateStore shared() {
+    public static TemplateStore shared() {
         return new TemplateStore(Path.of(
                 Optional.ofNullable(System.getenv("BERTH_TEST_TEMPLATES")).orElse("/var/tmp/berth-test-templates")));
     }
 
     /** Base, built when it is not there yet. */
-    static Template base() {
+    public static Template base() {
         TemplateFile file = TemplateFile.shipped("base").orElseThrow();
         return new TemplateBuilder(shared()).build(file, "base", TestingTemplates::print);
     }
@@ -39,13 +40,15 @@ final class TestingTemplates {
         try {
             Path layers = FileTree.privateDirectory(scratch.resolve("layers"));
             Path upper = scratch.resolve("upper");
+            BuildNetwork network = BuildNetwork.of(System.getenv());
+            Map<String, String> env = new TreeMap<>(network.env());
+            env.putAll(template.env());
             List<String> output = Collections.synchronizedList(new ArrayList<>());
-            var ended = new StepContainer(layers, scratch, BuildNetwork.of(Map.of()), template.readOnlyHostPaths())
+            var ended = new StepContainer(layers, scratch, network, template.readOnlyHostPaths())
                     .run(
                             List.of(layers.relativize(template.root()).toString()),
                             upper,
-                            new StepContainer.Work(
-                                    List.of("run", user, command), template.workdir(), template.env(), Map.of()),
+                            new StepContainer.Work(List.of("run", user, command), template.workdir(), env, Map.of()),
                             output::add);
             return String.join("\n", output) + (ended.ok() ? "" : "\nstatus " + ended.status());
         } finally {
