@@ -440,7 +440,7 @@ public final class LocalProvider implements SandboxProvider {
     }
 
     /** One name per data directory, so that several on a machine do not meet in their cgroups. */
-    private static String group(Path data) {
+    static String group(Path data) {
         return Integer.toHexString(data.toString().hashCode());
     }
 }

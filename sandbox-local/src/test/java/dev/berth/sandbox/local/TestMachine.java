@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.LocalConfig.StoreKind;
+import dev.berth.sandbox.local.cgroup.Cgroups;
 import dev.berth.sandbox.local.linux.Directories;
 import dev.berth.sandbox.local.linux.Mounts;
 import java.io.IOException;
@@ -60,6 +61,18 @@ final class TestMachine implements AutoCloseable {
         provider.close();
         provider = LocalProvider.open(config);
         return provider;
+    }
+
+    /** Takes away what does not live through a restart of the machine. */
+    void pretendReboot() throws IOException {
+        for (Mounts.Mounted mount : Mounts.all().reversed()) {
+            if (mount.target().startsWith(data)) {
+                Mounts.unmount(mount.target());
+            }
+        }
+        for (String group : Cgroups.detect(LocalProvider.group(data)).sandboxes()) {
+            Cgroups.detect(LocalProvider.group(data)).of(group).remove();
+        }
     }
 
     @Override
