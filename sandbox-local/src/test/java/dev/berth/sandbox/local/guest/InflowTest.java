@@ -1,0 +1,91 @@
+package dev.berth.sandbox.local.guest;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.sandbox.SandboxException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class InflowTest {
+    private final List<Long> credits = new ArrayList<>();
+    private final Inflow inflow = new Inflow(0, Inflow.WINDOW / 2, credits::add);
+
+    @Test
+    void givesBackWhatCameInOrderAndThenTheEnd() throws IOException {
+        inflow.receive(0, bytes("hello "));
+        inflow.receive(6, bytes("world"));
+        inflow.end(11);
+        assertThat(new String(inflow.readAllBytes(), US_ASCII)).isEqualTo("hello world");
+        assertThat(inflow.dropped()).isZero();
+    }
+
+    @Test
+    void givesCreditWhenAStepWasTaken() throws IOException {
+        inflow.receive(0, ByteBuffer.allocate(Inflow.WINDOW));
+        inflow.readNBytes(Inflow.WINDOW / 2 - 1);
+        assertThat(credits).isEmpty();
+        inflow.readNBytes(1);
+        assertThat(credits).containsExactly((long) Inflow.WINDOW / 2);
+    }
+
+    @Test
+    void refusesMoreThanTheWindow() throws IOException {
+        inflow.receive(0, ByteBuffer.allocate(Inflow.WINDOW));
+        assertThatThrownBy(() -> inflow.receive(Inflow.WINDOW, bytes("x"))).isInstanceOf(ProtocolException.class);
+    }
+
+    @Test
+    void refusesBytesThatCameBefore() throws IOException {
+        inflow.receive(0, bytes("abc"));
+        assertThatThrownBy(() -> inflow.receive(2, bytes("c"))).isInstanceOf(ProtocolException.class);
+    }
+
+    @Test
+    void countsAGapAndGivesCreditAtTheNextRead() throws IOException {
+        inflow.receive(0, bytes("abc"));
+        inflow.receive(1_000_000, bytes("def"));
+        inflow.end(1_000_003);
+        assertThat(inflow.dropped()).isEqualTo(999_997);
+        assertThat(inflow.read()).isEqualTo('a');
+        assertThat(credits).isEmpty();
+        assertThat(new String(inflow.readAllBytes(), US_ASCII)).isEqualTo("bcdef");
+    }
+
+    @Test
+    void aGapInALiveStreamIsCreditedAtOnce() throws IOException {
+        inflow.receive(0, bytes("abc"));
+        inflow.receive(1_000_000, bytes("def"));
+        inflow.readNBytes(4);
+        assertThat(credits).containsExactly(1_000_001L);
+    }
+
+    @Test
+    void survivesManyWrapsOfItsRing() throws IOException {
+        long offset = 0;
+        for (int round = 0; round < 500; round++) {
+            byte[] chunk = new byte[777];
+            java.util.Arrays.fill(chunk, (byte) round);
+            inflow.receive(offset, ByteBuffer.wrap(chunk));
+            offset += chunk.length;
+            byte[] read = inflow.readNBytes(chunk.length);
+            assertThat(read).isEqualTo(chunk);
+        }
+    }
+
+    @Test
+    void whatWasReceivedCanBeReadAfterAFailure() throws IOException {
+        inflow.receive(0, bytes("rest"));
+        inflow.fail(SandboxException.gone("the sandbox is gone"));
+        assertThat(new String(inflow.readNBytes(4), US_ASCII)).isEqualTo("rest");
+        assertThatThrownBy(inflow::read).isInstanceOf(IOException.class).hasMessageContaining("gone");
+    }
+
+    private static ByteBuffer bytes(String text) {
+        return ByteBuffer.wrap(text.getBytes(US_ASCII));
+    }
+}
