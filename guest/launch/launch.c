@@ -1,13 +1,14 @@
 /*
  * berth-launch: the few steps between the server and an OCI runtime that only a process can do for itself.
  *
- *   berth-launch [--cgroup DIR]... [--unmount DIR] [--nice N] [--open-files N] [--oom-score N] -- PROGRAM [ARGUMENT]...
+ *   berth-launch [--cgroup DIR]... [--unmount DIR]... [--nice N] [--open-files N] [--oom-score N] -- PROGRAM [ARGUMENT]...
  *
  * It leaves the server's session (killing the server's process group must not take sandboxes along), enters the
  * sandbox's cgroups, so that everything the runtime starts is born inside them, and executes the runtime.
  *
- * --unmount hides one directory from the runtime alone, in a private mount namespace: crun refuses to start where cgroup
- * v1 and v2 are both mounted (the hybrid layout), although it is not asked to touch either.
+ * --unmount hides a directory from the runtime alone, in a private mount namespace: crun refuses to start where cgroup
+ * v1 and v2 are both mounted (the hybrid layout), although it is not asked to touch either; and runc makes cgroups in
+ * every hierarchy it sees.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -77,11 +78,13 @@ static void spare_from_oom_killer(const char *score)
 
 static void hide(const char *dir)
 {
-	if (unshare(CLONE_NEWNS) != 0)
+	static int alone;
+	if (!alone && unshare(CLONE_NEWNS) != 0)
 		fail("make a mount namespace to hide", dir);
 	/* Without this the unmount would propagate to the machine. */
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+	if (!alone && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		fail("make private the mounts to hide", dir);
+	alone = 1;
 	if (umount2(dir, MNT_DETACH) != 0 && errno != EINVAL && errno != ENOENT)
 		fail("hide", dir);
 }

@@ -20,6 +20,10 @@ public enum Capability {
     LIVE_LIMITS,
     /** Terminals. */
     PTY,
+    /** Keys typed into a terminal send signals, as Ctrl-C does. */
+    PTY_SIGNALS,
+    /** A {@code /proc/sys/kernel/random/boot_id} of the sandbox's own, another after each stop and wake. */
+    BOOT_ID,
     /** Watching directories. */
     WATCH,
     /** Connecting to a port inside. */

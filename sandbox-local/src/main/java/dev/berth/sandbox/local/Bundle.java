@@ -1,11 +1,11 @@
 package dev.berth.sandbox.local;
 
-import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.template.Template;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import tools.jackson.databind.json.JsonMapper;
@@ -21,6 +21,7 @@ final class Bundle {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     static final String GUEST = "/.berth/guest";
     static final String LINK = "/.berth/link";
+    static final String STATX = "/.berth/statx.so";
 
     /** What the guest starts with; it drops SYS_ADMIN, needed to install the filter, at once and for everybody. */
     private static final List<String> CAPABILITIES = List.of(
@@ -57,7 +58,8 @@ final class Bundle {
 
     private Bundle() {}
 
-    static void write(Box box, Path guest, RuntimeKind runtime, Template template, String token) throws IOException {
+    static void write(Box box, Programs programs, OciRuntime runtime, Template template, String cgroup, String token)
+            throws IOException {
         Map<String, Object> config = Map.of(
                 "ociVersion",
                 "1.0.2",
@@ -68,9 +70,9 @@ final class Bundle {
                 "process",
                 process(template, token),
                 "mounts",
-                mounts(box, guest, runtime),
+                mounts(box, programs, runtime),
                 "linux",
-                linux());
+                linux(runtime.managesCgroups() ? Map.of("cgroupsPath", cgroup) : Map.of()));
         Path file = box.bundle().resolve("config.json");
         Files.write(file, JSON.writeValueAsBytes(config));
         Files.setPosixFilePermissions(file, Box.OWNER_ONLY_FILE);
@@ -94,7 +96,7 @@ final class Bundle {
                 Map.of("bounding", CAPABILITIES, "effective", CAPABILITIES, "permitted", CAPABILITIES));
     }
 
-    private static List<Map<String, Object>> mounts(Box box, Path guest, RuntimeKind runtime) {
+    private static List<Map<String, Object>> mounts(Box box, Programs programs, OciRuntime runtime) {
         List<Map<String, Object>> mounts = new ArrayList<>(List.of(
                 mount("/proc", "proc", "proc", "nosuid", "noexec", "nodev"),
                 mount("/dev", "tmpfs", "tmpfs", "nosuid", "strictatime", "mode=755", "size=64k"),
@@ -111,9 +113,9 @@ final class Bundle {
                 mount("/dev/shm", "tmpfs", "shm", "nosuid", "noexec", "nodev", "mode=1777", "size=64m"),
                 mount("/dev/mqueue", "mqueue", "mqueue", "nosuid", "noexec", "nodev"),
                 mount("/sys", "sysfs", "sysfs", "nosuid", "noexec", "nodev", "ro"),
-                mount(GUEST, "bind", guest.toString(), "bind", "ro", "nosuid", "nodev"),
+                mount(GUEST, "bind", programs.guest().toString(), "bind", "ro", "nosuid", "nodev"),
                 mount(LINK, "bind", box.link().toString(), "bind", "ro", "nosuid", "nodev", "noexec")));
-        if (runtime != RuntimeKind.RUNSC) {
+        if (runtime.takesBootId()) {
             mounts.add(mount(
                     "/proc/sys/kernel/random/boot_id",
                     "bind",
@@ -123,12 +125,18 @@ final class Bundle {
                     "nosuid",
                     "nodev"));
         }
+        if (runtime.needsStatxPreload()) {
+            mounts.add(mount(STATX, "bind", programs.statx().toString(), "bind", "ro", "nosuid", "nodev"));
+            mounts.add(mount(
+                    "/etc/ld.so.preload", "bind", programs.preload().toString(), "bind", "ro", "nosuid", "nodev"));
+        }
         return mounts;
     }
 
-    private static Map<String, Object> linux() {
+    private static Map<String, Object> linux(Map<String, Object> more) {
         Map<String, Object> ids = Map.of("containerID", 0, "hostID", IdMap.BASE, "size", IdMap.SIZE);
-        return Map.of(
+        Map<String, Object> linux = new HashMap<>(more);
+        linux.putAll(Map.of(
                 "namespaces",
                 List.of(
                         Map.of("type", "user"),
@@ -145,7 +153,8 @@ final class Bundle {
                 "maskedPaths",
                 MASKED,
                 "readonlyPaths",
-                READ_ONLY);
+                READ_ONLY));
+        return linux;
     }
 
     private static Map<String, Object> mount(String where, String type, String source, String... options) {

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -38,7 +39,8 @@ final class Launcher {
             String token)
             throws IOException {
         box.newBootId();
-        Bundle.write(box, machine.programs().guest(), runtime.kind(), template, token);
+        Bundle.write(
+                box, machine.programs(), runtime, template, machine.cgroups().path(box.name()), token);
         Process process = new ProcessBuilder(command(machine, runtime, box, cgroup))
                 .directory(box.bundle().toFile())
                 .redirectInput(new java.io.File("/dev/null"))
@@ -70,17 +72,23 @@ final class Launcher {
         }
     }
 
-    private static List<String> command(Machine machine, OciRuntime runtime, Box box, Cgroup cgroup) {
+    private static List<String> command(Machine machine, OciRuntime runtime, Box box, Cgroup cgroup)
+            throws IOException {
         List<String> command = new ArrayList<>();
         command.add(machine.programs().launch().toString());
-        for (Path directory : cgroup.directories()) {
+        // runc enters the cgroup by itself, and may refuse one that is not empty.
+        List<Path> entered = runtime.managesCgroups() ? List.of() : cgroup.directories();
+        for (Path directory : entered) {
             command.add("--cgroup");
             command.add(directory.toString());
         }
-        machine.cgroups().hybridMount().ifPresent(hidden -> {
+        Collection<Path> hidden = runtime.managesCgroups()
+                ? machine.cgroups().foreignMounts()
+                : machine.cgroups().hybridMount().stream().toList();
+        for (Path mount : hidden) {
             command.add("--unmount");
-            command.add(hidden.toString());
-        });
+            command.add(mount.toString());
+        }
         command.addAll(List.of(
                 "--nice", GUEST_NICENESS, "--open-files", OPEN_FILES, "--oom-score", LAST_FOR_OOM_KILLER, "--"));
         command.addAll(runtime.run(box.bundle(), box.runtimeState(), box.name()));

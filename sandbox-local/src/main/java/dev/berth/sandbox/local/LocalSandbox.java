@@ -22,6 +22,7 @@ import dev.berth.sandbox.local.files.RootFiles;
 import dev.berth.sandbox.local.guest.GuestLink;
 import dev.berth.sandbox.local.template.Template;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.EnumSet;
@@ -47,6 +48,7 @@ final class LocalSandbox implements Sandbox {
     private static final Duration KILL_PATIENCE = Duration.ofSeconds(20);
     private static final Duration FREEZE_PATIENCE = Duration.ofSeconds(10);
     private static final Duration RECONNECT_PATIENCE = Duration.ofSeconds(10);
+    private static final String TMP_MARK = "/tmp/.berth-boot";
 
     private final Machine machine;
     private final OciRuntime runtime;
@@ -108,7 +110,7 @@ final class LocalSandbox implements Sandbox {
 
     /** Gives a booted box of the warm pool its identity. */
     void claim(BoxRecord claimed) throws IOException {
-        cgroup.apply(claimed.limits());
+        cgroup.apply(runtime.inCgroup(claimed.limits()));
         applyDiskLimit(claimed.limits());
         record = claimed;
         box.record(claimed);
@@ -320,7 +322,7 @@ final class LocalSandbox implements Sandbox {
     public void limit(Limits limits) {
         transition("change the limits of", () -> {
             if (cgroup.exists()) {
-                cgroup.apply(limits);
+                cgroup.apply(runtime.inCgroup(limits));
             }
             if (limits.diskBytes() != record.limits().diskBytes()) {
                 applyDiskLimit(limits);
@@ -384,15 +386,38 @@ final class LocalSandbox implements Sandbox {
     private void startGuest() throws IOException {
         mountedRoot();
         cgroup.create();
-        cgroup.apply(record.limits());
+        cgroup.apply(runtime.inCgroup(record.limits()));
         GuestLink fresh = listen();
         link = fresh;
         paused = false;
+        boolean marked = runtime.coversEmptyTmp() && markTmp();
         try {
             Launcher.boot(machine, runtime, box, template, cgroup, fresh, record.token());
+            if (runtime.managesCgroups()) {
+                // It has added what it holds to be harmless to the devices that may be used.
+                cgroup.create();
+            }
         } catch (RuntimeException | IOException e) {
             endProcesses();
             throw e;
+        } finally {
+            if (marked) {
+                files.remove(TMP_MARK);
+            }
+        }
+    }
+
+    /** Makes sure that /tmp is not empty while a runtime looks. */
+    private boolean markTmp() {
+        try {
+            if (files.exists("/tmp") && !files.list("/tmp", 1).isEmpty()) {
+                return false;
+            }
+            files.write(TMP_MARK, InputStream.nullInputStream());
+            return true;
+        } catch (SandboxException e) {
+            LOG.warn("sandbox {}: what it writes to /tmp will be lost when it stops: {}", box.name(), e.getMessage());
+            return false;
         }
     }
 

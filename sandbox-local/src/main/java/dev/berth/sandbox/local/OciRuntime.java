@@ -1,40 +1,52 @@
 package dev.berth.sandbox.local;
 
 import dev.berth.sandbox.Capability;
+import dev.berth.sandbox.ErrorCode;
+import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
-/** How one OCI runtime is called to start a sandbox. Everything after that goes without it. */
+/** How one OCI runtime is called to start a sandbox, and how it differs from the others. What gVisor lacks, see docs/gvisor.md. */
 final class OciRuntime {
+    private static final long MIB = 1 << 20;
+    /** The first gVisor builds whose terminals send signals and whose statx takes all flags are of March 2023. */
+    private static final int GVISOR_COMPLETE = 2023_04_01;
+
+    private static final Pattern GVISOR_DATE = Pattern.compile("20[0-9]{6}");
+
     private final RuntimeKind kind;
     private final List<String> options;
+    private final boolean incomplete;
 
-    private OciRuntime(RuntimeKind kind, List<String> options) {
+    private OciRuntime(RuntimeKind kind, List<String> options, boolean incomplete) {
         this.kind = kind;
         this.options = options;
+        this.incomplete = incomplete;
     }
 
     static OciRuntime of(RuntimeKind kind) {
-        String help = kind == RuntimeKind.RUNSC ? output(kind, "flags") : output(kind, "--version");
-        return new OciRuntime(
-                kind,
-                switch (kind) {
-                    case CRUN -> List.of("crun", "--cgroup-manager=disabled");
-                    case RUNC -> List.of("runc");
-                    case RUNSC -> gvisor(help);
-                });
+        String version = output(kind, "--version");
+        return switch (kind) {
+            case CRUN -> new OciRuntime(kind, List.of("crun", "--cgroup-manager=disabled"), false);
+            case RUNC -> new OciRuntime(kind, List.of("runc"), false);
+            case RUNSC -> new OciRuntime(kind, gvisor(output(kind, "flags")), beforeComplete(version));
+        };
     }
 
     /** Builds before 2023 know neither the systrap platform nor today's name for letting the guest dial out. */
-    private static List<String> gvisor(String help) {
-        boolean old = help.contains("fsgofer-host-uds");
+    private static List<String> gvisor(String flags) {
+        boolean old = flags.contains("fsgofer-host-uds");
         return List.of(
                 "runsc",
                 "--ignore-cgroups",
@@ -42,6 +54,12 @@ final class OciRuntime {
                 "--file-access=shared",
                 old ? "--platform=ptrace" : "--platform=systrap",
                 old ? "--fsgofer-host-uds" : "--host-uds=open");
+    }
+
+    /** Versions are dates, {@code release-20230320.0} or Debian's {@code 0.0~20221219.0}. */
+    static boolean beforeComplete(String version) {
+        Matcher date = GVISOR_DATE.matcher(version);
+        return date.find() && Integer.parseInt(date.group()) < GVISOR_COMPLETE;
     }
 
     RuntimeKind kind() {
@@ -54,20 +72,59 @@ final class OciRuntime {
 
     /** The arguments that start a sandbox in the background. */
     List<String> run(Path bundle, Path state, String name) {
-        List<String> command = new java.util.ArrayList<>(options);
+        List<String> command = new ArrayList<>(options);
         command.addAll(List.of("--root", state.toString(), "run", "--detach", "--bundle", bundle.toString(), name));
         return command;
     }
 
     /** What sandboxes of this runtime cannot do: gVisor's processes are not the machine's, so cgroups see only gVisor. */
     Set<Capability> missing() {
-        return kind == RuntimeKind.RUNSC
-                ? EnumSet.of(Capability.MEMORY_LIMIT, Capability.MEMORY_LIMIT_REPORTED, Capability.PIDS_LIMIT)
-                : EnumSet.noneOf(Capability.class);
+        if (kind != RuntimeKind.RUNSC) {
+            return EnumSet.noneOf(Capability.class);
+        }
+        Set<Capability> missing = EnumSet.of(
+                Capability.MEMORY_LIMIT, Capability.MEMORY_LIMIT_REPORTED, Capability.PIDS_LIMIT, Capability.BOOT_ID);
+        if (incomplete) {
+            missing.add(Capability.PTY_SIGNALS);
+        }
+        return missing;
+    }
+
+    /**
+     * What the cgroup has to allow so that the sandbox gets its limits: gVisor is in it too. Its ptrace platform has, for
+     * each process inside, a process outside with a thread for every thread of gVisor that has run it; when it cannot
+     * make one it stands still.
+     */
+    Limits inCgroup(Limits limits) {
+        if (kind != RuntimeKind.RUNSC) {
+            return limits;
+        }
+        return limits.withMemory(limits.memoryBytes() + 64 * MIB + limits.pids() * (MIB / 2))
+                .withPids(1024 + 64 * limits.pids());
+    }
+
+    /** runc insists on managing cgroups: it is told which, and kept from seeing others. */
+    boolean managesCgroups() {
+        return kind == RuntimeKind.RUNC;
+    }
+
+    /** gVisor has its own boot_id or none, and nothing can be mounted over it. */
+    boolean takesBootId() {
+        return kind != RuntimeKind.RUNSC;
+    }
+
+    /** gVisor mounts a tmpfs on a /tmp that is empty, and its files would go with the processes. */
+    boolean coversEmptyTmp() {
+        return kind == RuntimeKind.RUNSC;
+    }
+
+    /** Whether programs have to be kept from a flag of stat that this build refuses, see guest/gvisor/statx.c. */
+    boolean needsStatxPreload() {
+        return incomplete;
     }
 
     private static String output(RuntimeKind kind, String option) {
-        String program = kind.name().toLowerCase(java.util.Locale.ROOT);
+        String program = kind.name().toLowerCase(Locale.ROOT);
         try {
             Process process = new ProcessBuilder(program, option)
                     .redirectErrorStream(true)
@@ -78,7 +135,7 @@ final class OciRuntime {
             return output;
         } catch (IOException e) {
             throw new SandboxException(
-                    dev.berth.sandbox.ErrorCode.UNSUPPORTED,
+                    ErrorCode.UNSUPPORTED,
                     program + " is not installed; install it with: apt-get install -y " + program,
                     e);
         } catch (InterruptedException e) {

@@ -2,6 +2,7 @@ package dev.berth.sandbox.local;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -11,14 +12,23 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /**
- * The static C programs, unpacked from the guest jar into the data directory. They are named by their content: a new
- * version stands beside the one that running sandboxes were started with.
+ * The C programs, unpacked from the guest jar into the data directory. They are named by their content: a new version
+ * stands beside the one that running sandboxes were started with.
+ *
+ * @param guest PID 1 of every sandbox
+ * @param launch what starts the runtime
+ * @param statx a library for programs on early gVisor
+ * @param preload the /etc/ld.so.preload that names it
  */
-record Programs(Path guest, Path launch) {
+record Programs(Path guest, Path launch, Path statx, Path preload) {
     static Programs unpack(Path data) throws IOException {
         Path directory = Files.createDirectories(data.resolve("programs"));
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
-        return new Programs(unpack(directory, "berth-guest"), unpack(directory, "berth-launch"));
+        return new Programs(
+                unpack(directory, "berth-guest"),
+                unpack(directory, "berth-launch"),
+                unpack(directory, "berth-statx.so"),
+                write(directory, "ld.so.preload", (Bundle.STATX + "\n").getBytes(StandardCharsets.US_ASCII)));
     }
 
     private static Path unpack(Path directory, String name) throws IOException {
@@ -29,6 +39,10 @@ record Programs(Path guest, Path launch) {
             }
             bytes = resource.readAllBytes();
         }
+        return write(directory, name, bytes);
+    }
+
+    private static Path write(Path directory, String name, byte[] bytes) throws IOException {
         Path file = directory.resolve(name + "-" + hash(bytes));
         if (!Files.exists(file)) {
             Path partial = Files.createTempFile(directory, name, ".partial");

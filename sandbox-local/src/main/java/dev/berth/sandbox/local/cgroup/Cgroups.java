@@ -1,6 +1,7 @@
 package dev.berth.sandbox.local.cgroup;
 
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.linux.Mounts;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryNotEmptyException;
@@ -61,6 +62,20 @@ public final class Cgroups {
     public Optional<Path> hybridMount() {
         Path unified = MOUNT.resolve("unified");
         return !v2 && Files.exists(unified.resolve("cgroup.procs")) ? Optional.of(unified) : Optional.empty();
+    }
+
+    /** The mounted hierarchies that sandboxes have no cgroup in, for a runtime that would make some there. */
+    public List<Path> foreignMounts() throws IOException {
+        return Mounts.all().stream()
+                .map(Mounts.Mounted::target)
+                .filter(target ->
+                        target.startsWith(MOUNT) && !target.equals(MOUNT) && !hierarchies.containsValue(target))
+                .toList();
+    }
+
+    /** Where a sandbox's cgroup is in each hierarchy, as the OCI specification's cgroupsPath wants it. */
+    public String path(String sandbox) {
+        return "/berth/" + group + "/" + sandbox;
     }
 
     public Cgroup of(String sandbox) {
