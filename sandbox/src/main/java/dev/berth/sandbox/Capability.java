@@ -24,6 +24,8 @@ public enum Capability {
     PTY_SIGNALS,
     /** A {@code /proc/sys/kernel/random/boot_id} of the sandbox's own, another after each stop and wake. */
     BOOT_ID,
+    /** A process that has children can leave them for a session of its own, see setsid(2). */
+    SESSIONS,
     /** Watching directories. */
     WATCH,
     /** Connecting to a port inside. */

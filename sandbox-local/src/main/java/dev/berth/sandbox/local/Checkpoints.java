@@ -59,19 +59,21 @@ final class Checkpoints {
         this.machine = machine;
     }
 
-    Checkpoint take(String name, BoxRecord of, long bytes) throws IOException {
+    Checkpoint take(String name, BoxRecord of) throws IOException {
         if (name.isBlank() || name.length() > 200) {
             throw SandboxException.invalid("a checkpoint's name has 1 to 200 characters");
         }
+        String id = Names.random("cp-");
+        store().copy(of.tree(), TREE + id, true);
+        // Measured after the copy, which has the store count what was only in memory before.
         Entry entry = new Entry(
-                Names.random("cp-"),
+                id,
                 name,
                 of.sandboxId().value(),
                 of.parent(),
                 of.template(),
-                bytes,
+                store().used(of.tree()) + of.inheritedBytes(),
                 machine.clock().instant());
-        store().copy(of.tree(), entry.tree(), true);
         Path partial = machine.checkpoints().resolve(entry.id() + ".partial");
         Files.write(partial, JSON.writeValueAsBytes(entry));
         Files.move(partial, file(entry.id()), StandardCopyOption.ATOMIC_MOVE);

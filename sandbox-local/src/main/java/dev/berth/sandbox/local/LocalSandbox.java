@@ -29,6 +29,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -342,7 +343,7 @@ final class LocalSandbox implements Sandbox {
                 cgroup.freeze(FREEZE_PATIENCE);
             }
             try {
-                Checkpoint taken = checkpoints.take(name, record, diskUsed());
+                Checkpoint taken = checkpoints.take(name, record);
                 record = record.withParent(taken.id());
                 box.record(record);
                 return taken;
@@ -444,12 +445,21 @@ final class LocalSandbox implements Sandbox {
         }
     }
 
-    /** The guest connects again by itself unless its processes are all gone; then nobody should wait for them. */
+    /**
+     * The guest connects again by itself unless its processes are all gone; then nobody should wait for them. They go one
+     * after the other, and the kernel closes the connection when it comes to the guest, so this waits for either.
+     */
     private void connectionLost(GuestLink lost) {
         try {
-            if (!destroyed && lost.equals(link) && !cgroup.populated()) {
-                LOG.warn("sandbox {}: its processes are gone", box.name());
-                lost.close(SandboxException.gone("the sandbox's processes ended"));
+            long pause = 1_000_000;
+            while (!destroyed && lost.equals(link) && lost.listening() && !lost.connected()) {
+                if (!cgroup.populated()) {
+                    LOG.warn("sandbox {}: its processes are gone", box.name());
+                    lost.close(SandboxException.gone("the sandbox's processes ended"));
+                    return;
+                }
+                LockSupport.parkNanos(pause);
+                pause = Math.min(2 * pause, 1_000_000_000);
             }
         } catch (IOException e) {
             LOG.warn("sandbox {}: could not look at its cgroup", box.name(), e);
@@ -482,7 +492,7 @@ final class LocalSandbox implements Sandbox {
                 throw SandboxException.unavailable(
                         "the guest of sandbox " + id() + " does not answer; stop and wake it");
             }
-            java.util.concurrent.locks.LockSupport.parkNanos(1_000_000);
+            LockSupport.parkNanos(1_000_000);
         }
     }
 

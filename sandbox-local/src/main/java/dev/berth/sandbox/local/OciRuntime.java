@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
 /** How one OCI runtime is called to start a sandbox, and how it differs from the others. What gVisor lacks, see docs/gvisor.md. */
 final class OciRuntime {
     private static final long MIB = 1 << 20;
-    /** The first gVisor builds whose terminals send signals and whose statx takes all flags are of March 2023. */
+    /** The first gVisor builds whose terminals send signals and whose statx takes all flags are of early 2023. */
     private static final int GVISOR_COMPLETE = 2023_04_01;
 
     private static final Pattern GVISOR_DATE = Pattern.compile("20[0-9]{6}");
@@ -79,13 +79,15 @@ final class OciRuntime {
 
     /** What sandboxes of this runtime cannot do: gVisor's processes are not the machine's, so cgroups see only gVisor. */
     Set<Capability> missing() {
-        if (kind != RuntimeKind.RUNSC) {
-            return EnumSet.noneOf(Capability.class);
+        Set<Capability> missing = EnumSet.noneOf(Capability.class);
+        if (!takesBootId()) {
+            missing.add(Capability.BOOT_ID);
         }
-        Set<Capability> missing = EnumSet.of(
-                Capability.MEMORY_LIMIT, Capability.MEMORY_LIMIT_REPORTED, Capability.PIDS_LIMIT, Capability.BOOT_ID);
+        if (kind == RuntimeKind.RUNSC) {
+            missing.addAll(Set.of(Capability.MEMORY_LIMIT, Capability.MEMORY_LIMIT_REPORTED, Capability.PIDS_LIMIT));
+        }
         if (incomplete) {
-            missing.add(Capability.PTY_SIGNALS);
+            missing.addAll(Set.of(Capability.PTY_SIGNALS, Capability.SESSIONS));
         }
         return missing;
     }
@@ -108,9 +110,9 @@ final class OciRuntime {
         return kind == RuntimeKind.RUNC;
     }
 
-    /** gVisor has its own boot_id or none, and nothing can be mounted over it. */
+    /** gVisor has no boot_id to mount over, and runc refuses to mount anything in /proc that it does not know. */
     boolean takesBootId() {
-        return kind != RuntimeKind.RUNSC;
+        return kind == RuntimeKind.CRUN;
     }
 
     /** gVisor mounts a tmpfs on a /tmp that is empty, and its files would go with the processes. */

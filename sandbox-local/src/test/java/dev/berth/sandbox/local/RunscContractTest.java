@@ -1,5 +1,8 @@
 package dev.berth.sandbox.local;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxContract;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
@@ -18,6 +21,22 @@ class RunscContractTest extends SandboxContract {
     @Override
     protected String template() {
         return "host";
+    }
+
+    /** gVisor's sync(2) does not reach the machine's disk. */
+    @Override
+    protected void sync(Sandbox sandbox) {
+        try {
+            Process sync = new ProcessBuilder(
+                            "sync",
+                            "--file-system",
+                            machine.data().resolve("pool").toString())
+                    .inheritIO()
+                    .start();
+            assertThat(sync.waitFor()).isZero();
+        } catch (IOException | InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     @AfterAll

@@ -10,8 +10,10 @@ import dev.berth.sandbox.local.linux.Mounts;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * A data directory of its own for a test, with a provider on it. Closing it checks that the provider left nothing behind
@@ -94,6 +96,17 @@ final class TestMachine implements AutoCloseable {
             Thread.onSpinWait();
         }
         assertThat(processes()).as("processes").isZero();
+        assertThat(cgroups()).as("cgroups").isEmpty();
+    }
+
+    /** In every hierarchy there is, whether or not we have anything to do with it. */
+    private List<Path> cgroups() throws IOException {
+        try (Stream<Path> all = Files.find(
+                Path.of("/sys/fs/cgroup"),
+                4,
+                (path, attributes) -> attributes.isDirectory() && path.endsWith(LocalProvider.group(data)))) {
+            return all.toList();
+        }
     }
 
     private long processes() {

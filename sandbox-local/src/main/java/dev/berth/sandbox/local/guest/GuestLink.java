@@ -110,6 +110,11 @@ public final class GuestLink implements AutoCloseable {
         return current != null;
     }
 
+    /** Whether a guest may still connect. */
+    public boolean listening() {
+        return !closed;
+    }
+
     /** Whether nothing has been started or attached that is still held by a caller. */
     public boolean idle() {
         return commands.isEmpty() && connections.isEmpty();
