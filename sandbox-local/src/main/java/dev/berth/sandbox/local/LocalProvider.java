@@ -102,7 +102,7 @@ public final class LocalProvider implements SandboxProvider {
             Kernel.raiseInotifyLimits();
             LocalProvider provider = new LocalProvider(machine, config);
             provider.runtime(config.runtime());
-            provider.boxes.open();
+            provider.boxes.sweep();
             provider.warm.start();
             var _ = provider.housekeeping.scheduleWithFixedDelay(
                     provider::lookAfterLinks, HOUSEKEEPING.toMillis(), HOUSEKEEPING.toMillis(), TimeUnit.MILLISECONDS);
@@ -406,12 +406,11 @@ public final class LocalProvider implements SandboxProvider {
                 } else {
                     sandbox.leave();
                 }
-            } catch (IOException | SandboxException e) {
+            } catch (SandboxException e) {
                 LOG.warn("could not let go of sandbox {}: {}", sandbox.id(), e.getMessage());
             }
         }
         served.clear();
-        boxes.close();
         machine.cgroups().removeIfEmpty();
     }
 

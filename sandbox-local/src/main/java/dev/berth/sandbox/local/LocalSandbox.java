@@ -6,6 +6,7 @@ import dev.berth.sandbox.CheckpointId;
 import dev.berth.sandbox.Command;
 import dev.berth.sandbox.CommandInfo;
 import dev.berth.sandbox.Connection;
+import dev.berth.sandbox.FileInfo;
 import dev.berth.sandbox.Limit;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.RunningCommand;
@@ -22,6 +23,7 @@ import dev.berth.sandbox.local.files.RootFiles;
 import dev.berth.sandbox.local.guest.GuestLink;
 import dev.berth.sandbox.local.template.Template;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.EnumSet;
@@ -115,7 +117,7 @@ final class LocalSandbox implements Sandbox {
     }
 
     /** Stops serving it and leaves it as it is. */
-    void leave() throws IOException {
+    void leave() {
         lifecycle.lock();
         try {
             GuestLink served = link;
@@ -273,6 +275,7 @@ final class LocalSandbox implements Sandbox {
                 }
                 default -> {
                     endProcesses();
+                    restoreMountPoints();
                     startGuest();
                 }
             }
@@ -296,7 +299,11 @@ final class LocalSandbox implements Sandbox {
             remove(machine, box, record.tree());
             onDestroyed.accept(record);
         } catch (IOException e) {
+            destroyed = false; // so that it can be tried again
             throw failed("destroy", e);
+        } catch (SandboxException e) {
+            destroyed = false;
+            throw e;
         } finally {
             lifecycle.unlock();
         }
@@ -394,6 +401,22 @@ final class LocalSandbox implements Sandbox {
             endProcesses();
             throw e;
         }
+    }
+
+    /** What the runtime mounts the guest on is a file of the sandbox, whose root user may have removed or replaced it. */
+    private void restoreMountPoints() {
+        boolean intact = kind("/.berth/guest") == FileInfo.Type.FILE && kind("/.berth/link") == FileInfo.Type.DIRECTORY;
+        if (!intact) {
+            if (files.exists("/.berth")) {
+                files.remove("/.berth");
+            }
+            files.makeDirectory("/.berth/link");
+            files.write("/.berth/guest", InputStream.nullInputStream());
+        }
+    }
+
+    private FileInfo.@Nullable Type kind(String path) {
+        return files.exists(path) ? files.stat(path).type() : null;
     }
 
     private GuestLink listen() throws IOException {
