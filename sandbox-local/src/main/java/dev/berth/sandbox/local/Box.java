@@ -32,8 +32,8 @@ import tools.jackson.databind.json.JsonMapper;
  * boot_id, runtime.log
  * </pre>
  *
- * The runtime walks to root/ as the sandbox's root user, so directories on the way can be passed by everybody; the name
- * of a box is random, and what is in it is readable by its owner only.
+ * The runtime walks to root/ as the sandbox's root user, so directories on the way can be passed by it. The directory of
+ * all boxes can be passed by nobody else but root: what is mounted here holds setuid programs and people's files.
  */
 final class Box {
     static final String SOCKET = "guest.sock";

@@ -95,7 +95,9 @@ public final class LocalProvider implements SandboxProvider {
                     Cgroups.detect(group(data)),
                     Programs.unpack(data),
                     Clock.systemUTC());
-            directory(machine.boxes(), "rwx--x--x");
+            // The runtime passes here as the sandbox's root user; people with accounts on this machine may not.
+            directory(machine.boxes(), "rwx--x---");
+            Files.setAttribute(machine.boxes(), "unix:gid", IdMap.toHost(0));
             directory(machine.ids(), "rwx------");
             directory(machine.checkpoints(), "rwx------");
             machine.cgroups().prepare();

@@ -124,6 +124,23 @@ class LocalProviderTest {
     }
 
     @Test
+    void peopleWithAccountsOnTheMachineCannotReachASandbox() throws Exception {
+        Sandbox sandbox = machine.provider().create(SandboxSpec.of("private", "host"));
+        java.nio.file.Path root = ((LocalSandbox) sandbox).box().root();
+        for (String path : List.of(
+                root.toString(),
+                machine.data().resolve("pool").toString(),
+                machine.data().resolve("ids").toString())) {
+            Process look = new ProcessBuilder("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "ls", path)
+                    .redirectErrorStream(true)
+                    .start();
+            assertThat(new String(look.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8))
+                    .contains("Permission denied");
+            assertThat(look.waitFor()).isNotZero();
+        }
+    }
+
+    @Test
     void servesAHundredCreatesAtOnce() throws Exception {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Callable<Integer>> creates = java.util.stream.IntStream.range(0, 100)
