@@ -17,6 +17,12 @@ public final class SandboxException extends RuntimeException {
         this.code = code;
     }
 
+    /** Never null, as every constructor takes one. */
+    @Override
+    public String getMessage() {
+        return String.valueOf(super.getMessage());
+    }
+
     public ErrorCode code() {
         return code;
     }

@@ -17,7 +17,10 @@ public final class ErrnoException extends IOException {
     public static final int ENOTDIR = 20;
     public static final int EISDIR = 21;
     public static final int EINVAL = 22;
+    public static final int ENFILE = 23;
+    public static final int EMFILE = 24;
     public static final int ENOTTY = 25;
+    public static final int ETXTBSY = 26;
     public static final int EFBIG = 27;
     public static final int ENOSPC = 28;
     public static final int EROFS = 30;
@@ -29,6 +32,7 @@ public final class ErrnoException extends IOException {
     public static final int E2BIG = 7;
     public static final int EOPNOTSUPP = 95;
     public static final int ECONNREFUSED = 111;
+    public static final int ESTALE = 116;
     public static final int EDQUOT = 122;
 
     private final int errno;
@@ -59,6 +63,9 @@ public final class ErrnoException extends IOException {
             case ENOTDIR -> "not a directory";
             case EISDIR -> "is a directory";
             case EINVAL -> "invalid argument";
+            case ENFILE, EMFILE -> "too many open files";
+            case ETXTBSY -> "is a program that is running";
+            case ESTALE -> "changed meanwhile";
             case ENOTTY -> "not supported by this filesystem";
             case EFBIG -> "file too large";
             case ENOSPC -> "no space left";

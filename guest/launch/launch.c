@@ -1,0 +1,116 @@
+/*
+ * berth-launch: the few steps between the server and an OCI runtime that only a process can do for itself.
+ *
+ *   berth-launch [--cgroup DIR]... [--unmount DIR] [--nice N] [--open-files N] [--oom-score N] -- PROGRAM [ARGUMENT]...
+ *
+ * It leaves the server's session (killing the server's process group must not take sandboxes along), enters the
+ * sandbox's cgroups, so that everything the runtime starts is born inside them, and executes the runtime.
+ *
+ * --unmount hides one directory from the runtime alone, in a private mount namespace: crun refuses to start where cgroup
+ * v1 and v2 are both mounted (the hybrid layout), although it is not asked to touch either.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void fail(const char *what, const char *which)
+{
+	fprintf(stderr, "berth-launch: could not %s %s: %s\n", what, which, strerror(errno));
+	exit(71);
+}
+
+static void enter_cgroup(const char *dir)
+{
+	char path[4096];
+	int n = snprintf(path, sizeof path, "%s/cgroup.procs", dir);
+	if (n < 0 || (size_t)n >= sizeof path) {
+		errno = ENAMETOOLONG;
+		fail("enter cgroup", dir);
+	}
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	/* "0" means the writing process, see cgroups(7). */
+	if (fd < 0 || write(fd, "0", 1) != 1)
+		fail("enter cgroup", dir);
+	close(fd);
+}
+
+/*
+ * As many as asked for, or as many as this process may have: the runtime is root of a user namespace when it would do this,
+ * and may not raise a limit any more (setrlimit(2)).
+ */
+static void allow_open_files(const char *count)
+{
+	struct rlimit limit;
+	rlim_t n = (rlim_t)strtoul(count, NULL, 10);
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		fail("read the limit of open files, to set it to", count);
+	struct rlimit wanted = {n, n};
+	if (setrlimit(RLIMIT_NOFILE, &wanted) == 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+		fail("set the limit of open files to", count);
+}
+
+/*
+ * Ranks what is started, the guest, behind everything else for the OOM killer (proc(5)). Needs CAP_SYS_RESOURCE, which root in a
+ * container may lack; the guest ranks its children higher than itself in any case. Not -1000: children could set that too, and
+ * would then be exempt from the killer; with -999 the largest goes first, and that is never the guest.
+ */
+static void spare_from_oom_killer(const char *score)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		fail("open /proc/self/oom_score_adj to write", score);
+	if (write(fd, score, strlen(score)) < 0 && errno != EACCES)
+		fail("set the OOM score to", score);
+	close(fd);
+}
+
+static void hide(const char *dir)
+{
+	if (unshare(CLONE_NEWNS) != 0)
+		fail("make a mount namespace to hide", dir);
+	/* Without this the unmount would propagate to the machine. */
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		fail("make private the mounts to hide", dir);
+	if (umount2(dir, MNT_DETACH) != 0 && errno != EINVAL && errno != ENOENT)
+		fail("hide", dir);
+}
+
+int main(int argc, char **argv)
+{
+	int i = 1;
+	setsid(); /* fails only for a group leader, which then has a group of its own already */
+	umask(022);
+	for (; i + 1 < argc && strcmp(argv[i], "--") != 0; i += 2) {
+		if (strcmp(argv[i], "--cgroup") == 0) {
+			enter_cgroup(argv[i + 1]);
+		} else if (strcmp(argv[i], "--unmount") == 0) {
+			hide(argv[i + 1]);
+		} else if (strcmp(argv[i], "--nice") == 0) {
+			if (setpriority(PRIO_PROCESS, 0, atoi(argv[i + 1])) != 0)
+				fail("set niceness", argv[i + 1]);
+		} else if (strcmp(argv[i], "--open-files") == 0) {
+			allow_open_files(argv[i + 1]);
+		} else if (strcmp(argv[i], "--oom-score") == 0) {
+			spare_from_oom_killer(argv[i + 1]);
+		} else {
+			break;
+		}
+	}
+	if (i + 1 >= argc || strcmp(argv[i], "--") != 0) {
+		fprintf(stderr, "usage: berth-launch [OPTION VALUE]... -- PROGRAM [ARGUMENT]...\n");
+		return 64;
+	}
+	execvp(argv[i + 1], argv + i + 1);
+	fail("execute", argv[i + 1]);
+}

@@ -1,0 +1,74 @@
+"""What the cases of the guest share beside the driver."""
+
+import os
+import socket
+import struct
+import time
+
+from driver import *  # noqa: F403
+
+
+def sh(script):
+    return ["/bin/sh", "-c", script]
+
+
+def alive(pid):
+    """Running, not a zombie and not gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def eventually(condition, timeout=5):
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.01)
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def pattern(size, seed=0):
+    piece = bytes((i * 31 + (i >> 8) + seed) & 255 for i in range(4999))
+    return (piece * (size // len(piece) + 1))[:size]
+
+
+class Peer:
+    """A TCP server of the sandbox."""
+
+    def __init__(self, family=socket.AF_INET):
+        self.server = socket.socket(family)
+        self.server.bind(("127.0.0.1" if family == socket.AF_INET else "::1", 0))
+        self.server.listen(1)
+        self.server.settimeout(10)
+        self.port = self.server.getsockname()[1]
+
+    def accept(self):
+        connection = self.server.accept()[0]
+        connection.settimeout(10)
+        return connection
+
+
+def dial(link, id, port):
+    link.send(DIAL, id, struct.pack(">H", port))
+    link.until(lambda: id in link.dialed or id in link.refused)
+
+
+def ticks(guest):
+    """CPU time the guest has used, in hundredths of a second."""
+    with open(f"/proc/{guest.process.pid}/stat") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def expect_lost(link):
+    try:
+        link.until(lambda: False, 5)
+    except (Lost, ConnectionResetError, BrokenPipeError):
+        return
+    assert False, "the connection is still there"

@@ -1,0 +1,222 @@
+package dev.berth.sandbox.local;
+
+import dev.berth.sandbox.local.linux.Directories;
+import dev.berth.sandbox.local.linux.Mounts;
+import dev.berth.sandbox.local.store.Store;
+import dev.berth.sandbox.local.template.Template;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * The directory of one sandbox on the host.
+ *
+ * <pre>
+ * lock          held by the process that serves the sandbox
+ * record.json   what it is; absent until it is completely made
+ * root/         where its root filesystem is mounted, in the machine's mount namespace, so that it outlives the server
+ * link/         the socket the guest dials, mounted into the sandbox
+ * bundle/       config.json for the runtime
+ * runtime/      the runtime's own state
+ * boot_id, runtime.log
+ * </pre>
+ *
+ * The runtime walks to root/ as the sandbox's root user, so directories on the way can be passed by everybody; the name
+ * of a box is random, and what is in it is readable by its owner only.
+ */
+final class Box {
+    static final String SOCKET = "guest.sock";
+    static final Set<PosixFilePermission> OWNER_ONLY_FILE = PosixFilePermissions.fromString("rw-------");
+    private static final Set<PosixFilePermission> PASSABLE = PosixFilePermissions.fromString("rwx--x--x");
+    private static final JsonMapper JSON = JsonMapper.builder().build();
+
+    private final String name;
+    private final Path directory;
+    private @Nullable FileChannel lockFile;
+
+    Box(Path boxes, String name) {
+        this.name = name;
+        this.directory = boxes.resolve(name);
+    }
+
+    String name() {
+        return name;
+    }
+
+    Path root() {
+        return directory.resolve("root");
+    }
+
+    Path link() {
+        return directory.resolve("link");
+    }
+
+    Path socket() {
+        return link().resolve(SOCKET);
+    }
+
+    Path bundle() {
+        return directory.resolve("bundle");
+    }
+
+    Path runtimeState() {
+        return directory.resolve("runtime");
+    }
+
+    Path runtimeLog() {
+        return directory.resolve("runtime.log");
+    }
+
+    Path bootId() {
+        return directory.resolve("boot_id");
+    }
+
+    void make() throws IOException {
+        makeDirectory(directory);
+        if (!lock()) {
+            throw new IOException("somebody else holds the new sandbox " + name);
+        }
+        makeDirectory(root());
+        makeDirectory(link());
+        makeDirectory(bundle());
+    }
+
+    /** Takes the box for this process. Returns false if a living process has it. */
+    boolean lock() throws IOException {
+        if (lockFile != null) {
+            return true;
+        }
+        FileChannel channel;
+        try {
+            channel = FileChannel.open(directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        } catch (NoSuchFileException e) {
+            return false;
+        }
+        try {
+            FileLock lock = channel.tryLock();
+            if (lock != null) {
+                lockFile = channel;
+                return true;
+            }
+        } catch (OverlappingFileLockException e) {
+            // Another provider in this very process has it.
+        }
+        channel.close();
+        return false;
+    }
+
+    void unlock() throws IOException {
+        if (lockFile != null) {
+            lockFile.close();
+            lockFile = null;
+        }
+    }
+
+    Optional<BoxRecord> record() throws IOException {
+        try {
+            return Optional.of(JSON.readValue(Files.readAllBytes(recordFile()), BoxRecord.class));
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Replaces the record at once: after a crash it is the old or the new one. */
+    void record(BoxRecord record) throws IOException {
+        Path partial = directory.resolve("record.json.partial");
+        Files.write(partial, JSON.writeValueAsBytes(record));
+        Files.setPosixFilePermissions(partial, OWNER_ONLY_FILE);
+        Files.move(partial, recordFile(), StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    /** A boot of its own, see random(4). */
+    void newBootId() throws IOException {
+        Files.writeString(bootId(), UUID.randomUUID() + "\n");
+    }
+
+    /** Mounts the root: the tree over the template, and what the template wants to see of the host. */
+    void mount(Store store, String tree, Template template) throws IOException {
+        String layers = "lowerdir=" + escape(template.root()) + ",upperdir=" + escape(store.upper(tree)) + ",workdir="
+                + escape(store.work(tree)) + ",redirect_dir=on";
+        long flags = Mounts.NODEV | (template.sudo() ? 0 : Mounts.NOSUID);
+        Mounts.mount("overlay", "berth-" + name, root(), flags, layers);
+        for (String path : template.readOnlyHostPaths()) {
+            Mounts.bindReadOnly(Path.of(path), Path.of(root() + path));
+        }
+    }
+
+    boolean mounted() throws IOException {
+        return Files.exists(root().resolve(".berth"));
+    }
+
+    void unmount() throws IOException {
+        while (Mounts.unmount(root())) {
+            // Until nothing is left there: a crash between two mounts may have left either.
+            Thread.onSpinWait();
+        }
+    }
+
+    /** Only the sandbox's root user may dial; a token says whether it is the guest. */
+    void protectSocket() throws IOException {
+        Files.setAttribute(socket(), "unix:uid", IdMap.toHost(0));
+        Files.setAttribute(socket(), "unix:gid", IdMap.toHost(0));
+        Files.setPosixFilePermissions(socket(), OWNER_ONLY_FILE);
+    }
+
+    /** The name for a tree that is to replace another of this box. */
+    String nextTree(String before) {
+        int generation = Integer.parseInt(before.substring(before.lastIndexOf('.') + 1));
+        return name + "." + (generation + 1);
+    }
+
+    String firstTree() {
+        return name + ".1";
+    }
+
+    /** Whether a tree is or was one of this box's. */
+    static Optional<String> boxOf(String tree) {
+        int dot = tree.lastIndexOf('.');
+        return dot < 0 ? Optional.empty() : Optional.of(tree.substring(0, dot));
+    }
+
+    /** What the runtime remembers of processes that are gone would keep it from starting new ones. */
+    void clearRuntimeState() throws IOException {
+        Directories.remove(runtimeState());
+    }
+
+    void delete() throws IOException {
+        Files.deleteIfExists(recordFile());
+        Directories.remove(directory);
+        unlock();
+    }
+
+    private Path recordFile() {
+        return directory.resolve("record.json");
+    }
+
+    Path directory() {
+        return directory;
+    }
+
+    private static void makeDirectory(Path path) throws IOException {
+        Files.createDirectory(path);
+        Files.setPosixFilePermissions(path, PASSABLE);
+    }
+
+    /** Overlayfs splits its options at commas and its layers at colons. */
+    private static String escape(Path path) {
+        return path.toString().replace("\\", "\\\\").replace(",", "\\,").replace(":", "\\:");
+    }
+}

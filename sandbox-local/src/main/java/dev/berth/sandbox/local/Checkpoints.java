@@ -1,0 +1,179 @@
+package dev.berth.sandbox.local;
+
+import dev.berth.sandbox.Change;
+import dev.berth.sandbox.Checkpoint;
+import dev.berth.sandbox.CheckpointId;
+import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.SandboxId;
+import dev.berth.sandbox.local.store.Changes;
+import dev.berth.sandbox.local.store.Store;
+import dev.berth.sandbox.local.template.Template;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * The checkpoints of a data directory: for each a read-only tree and a file that says what it is. The file comes after
+ * the tree and goes before it, so that a checkpoint is there as a whole or not at all.
+ */
+final class Checkpoints {
+    private static final JsonMapper JSON = JsonMapper.builder().build();
+    private static final Logger LOG = LoggerFactory.getLogger(Checkpoints.class);
+    private static final String TREE = "checkpoint-";
+
+    private final Machine machine;
+
+    /** @param bytes what its tree takes on disk, with all it shares */
+    record Entry(
+            String id,
+            String name,
+            String sandbox,
+            Optional<String> parent,
+            String template,
+            long bytes,
+            Instant createdAt) {
+        Checkpoint checkpoint() {
+            return new Checkpoint(
+                    new CheckpointId(id), name, new SandboxId(sandbox), parent.map(CheckpointId::new), createdAt);
+        }
+
+        String tree() {
+            return TREE + id;
+        }
+    }
+
+    Checkpoints(Machine machine) {
+        this.machine = machine;
+    }
+
+    Checkpoint take(String name, BoxRecord of, long bytes) throws IOException {
+        if (name.isBlank() || name.length() > 200) {
+            throw SandboxException.invalid("a checkpoint's name has 1 to 200 characters");
+        }
+        Entry entry = new Entry(
+                Names.random("cp-"),
+                name,
+                of.sandboxId().value(),
+                of.parent(),
+                of.template(),
+                bytes,
+                machine.clock().instant());
+        store().copy(of.tree(), entry.tree(), true);
+        Path partial = machine.checkpoints().resolve(entry.id() + ".partial");
+        Files.write(partial, JSON.writeValueAsBytes(entry));
+        Files.move(partial, file(entry.id()), StandardCopyOption.ATOMIC_MOVE);
+        return entry.checkpoint();
+    }
+
+    Entry get(CheckpointId id) throws IOException {
+        try {
+            return JSON.readValue(Files.readAllBytes(file(id.value())), Entry.class);
+        } catch (NoSuchFileException e) {
+            throw SandboxException.notFound("there is no checkpoint " + id);
+        }
+    }
+
+    List<Checkpoint> list() throws IOException {
+        List<Checkpoint> found = new ArrayList<>();
+        for (String id : ids()) {
+            try {
+                found.add(get(new CheckpointId(id)).checkpoint());
+            } catch (SandboxException e) {
+                LOG.debug("checkpoint {} was deleted since the directory was read", id, e);
+            }
+        }
+        found.sort(Comparator.comparing(Checkpoint::createdAt));
+        return found;
+    }
+
+    void delete(CheckpointId id) throws IOException {
+        Entry entry = get(id);
+        Files.deleteIfExists(file(id.value()));
+        store().delete(entry.tree());
+    }
+
+    /** Makes a writable tree with a checkpoint's files. */
+    void copyTo(Entry from, String tree) throws IOException {
+        store().copy(from.tree(), tree, false);
+    }
+
+    /** What a tree made from it holds that the store will not count. */
+    long inherited(Entry entry) {
+        return store().countsShared() ? 0 : entry.bytes();
+    }
+
+    List<Change> changes(CheckpointId from, CheckpointId to) throws IOException {
+        Entry earlier = get(from);
+        Entry later = get(to);
+        if (!earlier.template().equals(later.template())) {
+            throw SandboxException.invalid("the checkpoints are of different templates and cannot be compared");
+        }
+        Template template = machine.templates().get(earlier.template());
+        return Changes.between(store().upper(earlier.tree()), store().upper(later.tree()), template.root());
+    }
+
+    /** Compares with a copy of the sandbox's files, since its processes may go on writing. */
+    List<Change> changesSince(CheckpointId from, BoxRecord record, Template template) throws IOException {
+        Entry earlier = get(from);
+        if (!earlier.sandbox().equals(record.sandboxId().value())) {
+            throw SandboxException.invalid("checkpoint " + from + " is of another sandbox");
+        }
+        String now = TREE + Names.random("now-");
+        store().copy(record.tree(), now, true);
+        try {
+            return Changes.between(store().upper(earlier.tree()), store().upper(now), template.root());
+        } finally {
+            store().delete(now);
+        }
+    }
+
+    Set<String> templatesInUse() throws IOException {
+        Set<String> used = new HashSet<>();
+        for (String id : ids()) {
+            used.add(get(new CheckpointId(id)).template());
+        }
+        return used;
+    }
+
+    /** Removes what a crash left half-made. Only while no other provider works on the same data directory. */
+    void sweep() throws IOException {
+        Set<String> known = new HashSet<>(ids());
+        for (String tree : store().trees()) {
+            if (tree.startsWith(TREE) && !known.contains(tree.substring(TREE.length()))) {
+                store().delete(tree);
+            }
+        }
+    }
+
+    private List<String> ids() throws IOException {
+        List<String> ids = new ArrayList<>();
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(machine.checkpoints(), "*.json")) {
+            for (Path file : files) {
+                String name = file.getFileName().toString();
+                ids.add(name.substring(0, name.length() - ".json".length()));
+            }
+        }
+        return ids;
+    }
+
+    private Path file(String id) {
+        return machine.checkpoints().resolve(id + ".json");
+    }
+
+    private Store store() {
+        return machine.store();
+    }
+}

@@ -1,0 +1,446 @@
+package dev.berth.sandbox.local;
+
+import dev.berth.sandbox.Capability;
+import dev.berth.sandbox.Change;
+import dev.berth.sandbox.Checkpoint;
+import dev.berth.sandbox.CheckpointId;
+import dev.berth.sandbox.Command;
+import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Origin;
+import dev.berth.sandbox.Sandbox;
+import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.SandboxId;
+import dev.berth.sandbox.SandboxProvider;
+import dev.berth.sandbox.SandboxSpec;
+import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
+import dev.berth.sandbox.local.cgroup.Cgroups;
+import dev.berth.sandbox.local.store.Stores;
+import dev.berth.sandbox.local.template.Template;
+import dev.berth.sandbox.local.template.TemplateStore;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Sandboxes on this machine, isolated by an OCI runtime.
+ *
+ * <p>All that is known of a sandbox is on the machine itself: a box directory with its record, a mounted root, a cgroup
+ * with its processes. So this object can go away at any instruction, and the next one finds everything again. Several
+ * processes may work on one data directory; a box is served by the one that holds its lock.
+ *
+ * <p>The order in which things are made keeps a crash harmless. A box directory comes first and goes last: a tree, a
+ * cgroup or a name without one is a leftover. Its record comes when all of it works: a box without one is a leftover
+ * too. Whoever opens the data directory next removes both.
+ */
+public final class LocalProvider implements SandboxProvider {
+    private static final Logger LOG = LoggerFactory.getLogger(LocalProvider.class);
+    private static final Duration STUCK = Duration.ofSeconds(20);
+    private static final Duration HOUSEKEEPING = Duration.ofSeconds(5);
+    /** sun_path of unix(7) has 108 bytes. */
+    private static final int LONGEST_SOCKET = 107;
+
+    private final Machine machine;
+    private final RuntimeKind runtime;
+    private final Checkpoints checkpoints;
+    private final Boxes boxes;
+    private final WarmPool warm;
+    private final Map<RuntimeKind, OciRuntime> runtimes = new ConcurrentHashMap<>();
+    private final Map<SandboxId, LocalSandbox> served = new ConcurrentHashMap<>();
+    private final ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
+            Thread.ofPlatform().daemon().name("local-housekeeping").factory());
+
+    private LocalProvider(Machine machine, LocalConfig config) {
+        this.machine = machine;
+        this.runtime = config.runtime();
+        this.checkpoints = new Checkpoints(machine);
+        this.boxes = new Boxes(machine, checkpoints);
+        this.warm = new WarmPool(config.warm(), this::bootForPool);
+    }
+
+    /** Opens a data directory, removing what crashes left in it and nothing else. */
+    public static LocalProvider open(LocalConfig config) {
+        if (!"root".equals(System.getProperty("user.name"))) {
+            throw SandboxException.unsupported(
+                    "sandboxes on this machine need root, to mount and to set limits; try sudo");
+        }
+        try {
+            Path data = directory(config.data(), "rwx--x--x").toRealPath();
+            if (data.resolve("boxes/xxxxxxxxxxxx/link")
+                            .resolve(Box.SOCKET)
+                            .toString()
+                            .length()
+                    > LONGEST_SOCKET) {
+                throw SandboxException.invalid(
+                        "the path of the data directory is too long for a socket in it: " + data);
+            }
+            Machine machine = new Machine(
+                    data,
+                    Stores.open(data, config.store(), config.poolBytes()),
+                    new TemplateStore(config.templates()),
+                    Cgroups.detect(group(data)),
+                    Programs.unpack(data),
+                    Clock.systemUTC());
+            directory(machine.boxes(), "rwx--x--x");
+            directory(machine.ids(), "rwx------");
+            directory(machine.checkpoints(), "rwx------");
+            machine.cgroups().prepare();
+            Kernel.raiseInotifyLimits();
+            LocalProvider provider = new LocalProvider(machine, config);
+            provider.runtime(config.runtime());
+            provider.boxes.open();
+            provider.warm.start();
+            var _ = provider.housekeeping.scheduleWithFixedDelay(
+                    provider::lookAfterLinks, HOUSEKEEPING.toMillis(), HOUSEKEEPING.toMillis(), TimeUnit.MILLISECONDS);
+            return provider;
+        } catch (IOException e) {
+            throw SandboxException.unavailable(
+                    "could not open the data directory " + config.data() + ": " + e.getMessage(), e);
+        }
+    }
+
+    @Override
+    public String name() {
+        return "local";
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        Set<Capability> all = EnumSet.allOf(Capability.class);
+        all.removeAll(runtime(runtime).missing());
+        if (!machine.store().enforcesLimits()) {
+            all.remove(Capability.DISK_LIMIT);
+        }
+        return all;
+    }
+
+    public TemplateStore templates() {
+        return machine.templates();
+    }
+
+    /** The templates that sandboxes or checkpoints here stand on. */
+    public Set<String> templatesInUse() {
+        try {
+            return boxes.templatesInUse();
+        } catch (IOException e) {
+            throw SandboxException.unavailable("could not look through the data directory", e);
+        }
+    }
+
+    /** How many sandboxes of a template wait in the warm pool. */
+    public int warm(String template) {
+        return warm.ready(template);
+    }
+
+    @Override
+    public Sandbox create(SandboxSpec spec) {
+        return create(spec, false);
+    }
+
+    /** Makes a sandbox that is removed when this process is gone, however it went. */
+    public Sandbox createEphemeral(SandboxSpec spec) {
+        return create(spec, true);
+    }
+
+    private Sandbox create(SandboxSpec spec, boolean ephemeral) {
+        if (spec.limits().diskBytes() != 0 && !machine.store().enforcesLimits()) {
+            throw SandboxException.unsupported(
+                    "this machine cannot limit disk: its data directory is not on btrfs and no"
+                            + " pool could be made; ask for no disk limit, or see `berth doctor`");
+        }
+        try (var _ = warm.busy()) {
+            return switch (spec.origin()) {
+                case Origin.Template named -> fromTemplate(spec, named.name(), ephemeral);
+                case Origin.FromCheckpoint(CheckpointId id) -> fromCheckpoint(spec, id, ephemeral);
+            };
+        } catch (IOException e) {
+            throw SandboxException.unavailable("could not create sandbox " + spec.id() + ": " + e.getMessage(), e);
+        }
+    }
+
+    private Sandbox fromTemplate(SandboxSpec spec, String name, boolean ephemeral) throws IOException {
+        Template template = machine.templates().get(name);
+        Optional<LocalSandbox> ready = warm.take(name, template.id());
+        if (ready.isPresent()) {
+            return claim(ready.get(), spec, ephemeral);
+        }
+        Box box = boxes.make();
+        return make(box, record(box, spec, template, 0, Optional.empty(), ephemeral), template, Optional.empty());
+    }
+
+    private Sandbox fromCheckpoint(SandboxSpec spec, CheckpointId id, boolean ephemeral) throws IOException {
+        Checkpoints.Entry entry = checkpoints.get(id);
+        Template template = machine.templates().get(entry.template());
+        Box box = boxes.make();
+        BoxRecord record =
+                record(box, spec, template, checkpoints.inherited(entry), Optional.of(id.value()), ephemeral);
+        return make(box, record, template, Optional.of(entry));
+    }
+
+    private BoxRecord record(
+            Box box,
+            SandboxSpec spec,
+            Template template,
+            long inheritedBytes,
+            Optional<String> parent,
+            boolean ephemeral) {
+        return new BoxRecord(
+                Optional.of(spec.id().value()),
+                template.id(),
+                runtime(runtime).name(),
+                spec.limits(),
+                spec.env(),
+                spec.labels(),
+                box.firstTree(),
+                inheritedBytes,
+                parent,
+                ephemeral,
+                Names.token(),
+                machine.clock().instant());
+    }
+
+    /** From an empty box to a running sandbox with a name, or to nothing at all. */
+    private LocalSandbox make(Box box, BoxRecord record, Template template, Optional<Checkpoints.Entry> from)
+            throws IOException {
+        boolean done = false;
+        try {
+            if (record.id().isPresent()) {
+                boxes.reserve(record.sandboxId(), box);
+            }
+            if (from.isPresent()) {
+                checkpoints.copyTo(from.get(), record.tree());
+            } else {
+                machine.store().create(record.tree());
+            }
+            LocalSandbox sandbox = sandbox(box, record, template);
+            sandbox.boot();
+            template.start()
+                    .ifPresent(start -> sandbox.start(
+                                    Command.of(start).withTag("start").whenFull(Command.WhenFull.DROP_OLDEST))
+                            .close());
+            box.record(record);
+            if (record.id().isPresent()) {
+                served.put(record.sandboxId(), sandbox);
+            }
+            done = true;
+            return sandbox;
+        } finally {
+            if (!done) {
+                boxes.discard(box, record);
+            }
+        }
+    }
+
+    private Sandbox claim(LocalSandbox sandbox, SandboxSpec spec, boolean ephemeral) throws IOException {
+        boolean done = false;
+        try {
+            boxes.reserve(spec.id(), sandbox.box());
+            sandbox.claim(sandbox.record()
+                    .claimed(
+                            spec.id(),
+                            spec.limits(),
+                            spec.env(),
+                            spec.labels(),
+                            ephemeral,
+                            machine.clock().instant()));
+            served.put(spec.id(), sandbox);
+            done = true;
+            return sandbox;
+        } finally {
+            if (!done) {
+                sandbox.destroy();
+            }
+        }
+    }
+
+    private LocalSandbox bootForPool(String name) {
+        try {
+            Template template = machine.templates().get(name);
+            Box box = boxes.make();
+            BoxRecord record = new BoxRecord(
+                    Optional.empty(),
+                    template.id(),
+                    runtime(runtime).name(),
+                    Limits.DEFAULT.withDisk(machine.store().enforcesLimits() ? Limits.DEFAULT.diskBytes() : 0),
+                    Map.of(),
+                    Map.of(),
+                    box.firstTree(),
+                    0,
+                    Optional.empty(),
+                    true,
+                    Names.token(),
+                    machine.clock().instant());
+            return make(box, record, template, Optional.empty());
+        } catch (IOException e) {
+            throw SandboxException.unavailable("could not boot a sandbox: " + e.getMessage(), e);
+        }
+    }
+
+    @Override
+    public Optional<Sandbox> find(SandboxId id) {
+        LocalSandbox known = served.get(id);
+        if (known != null) {
+            return Optional.of(known);
+        }
+        try {
+            Optional<Box> box = boxes.find(id);
+            return box.isPresent() ? adopt(box.get()) : Optional.empty();
+        } catch (IOException e) {
+            throw SandboxException.unavailable("could not look for sandbox " + id + ": " + e.getMessage(), e);
+        }
+    }
+
+    @Override
+    public List<Sandbox> list() {
+        try {
+            for (Box box : boxes.all()) {
+                if (box.record().flatMap(BoxRecord::id).isPresent()) {
+                    tryAdopt(box);
+                }
+            }
+            return List.copyOf(served.values());
+        } catch (IOException e) {
+            throw SandboxException.unavailable("could not list the sandboxes: " + e.getMessage(), e);
+        }
+    }
+
+    private Optional<Sandbox> adopt(Box box) throws IOException {
+        Optional<BoxRecord> record = box.record();
+        if (record.isEmpty() || record.get().id().isEmpty()) {
+            return Optional.empty();
+        }
+        tryAdopt(box);
+        LocalSandbox sandbox = served.get(record.get().sandboxId());
+        if (sandbox == null) {
+            throw SandboxException.conflict(
+                    "sandbox " + record.get().sandboxId() + " is in use by another process on this machine");
+        }
+        return Optional.of(sandbox);
+    }
+
+    /** Serves a box from now on, unless a living process does. */
+    private void tryAdopt(Box box) throws IOException {
+        if (!box.lock()) {
+            return;
+        }
+        Optional<BoxRecord> record = box.record();
+        if (record.isEmpty()
+                || record.get().id().isEmpty()
+                || served.containsKey(record.get().sandboxId())) {
+            box.unlock();
+            return;
+        }
+        Template template = machine.templates().get(record.get().template());
+        LocalSandbox sandbox = sandbox(box, record.get(), template);
+        sandbox.adopt();
+        boxes.removeStaleTrees(box, record.get());
+        served.put(record.get().sandboxId(), sandbox);
+    }
+
+    private LocalSandbox sandbox(Box box, BoxRecord record, Template template) {
+        return new LocalSandbox(
+                machine,
+                runtime(RuntimeKind.valueOf(record.runtime().toUpperCase(Locale.ROOT))),
+                checkpoints,
+                box,
+                record,
+                template,
+                gone -> {
+                    gone.id().map(SandboxId::new).ifPresent(id -> {
+                        served.remove(id);
+                        boxes.release(id);
+                    });
+                });
+    }
+
+    @Override
+    public List<Checkpoint> checkpoints() {
+        try {
+            return checkpoints.list();
+        } catch (IOException e) {
+            throw SandboxException.unavailable("could not list the checkpoints: " + e.getMessage(), e);
+        }
+    }
+
+    @Override
+    public void deleteCheckpoint(CheckpointId id) {
+        try {
+            checkpoints.delete(id);
+        } catch (IOException e) {
+            throw SandboxException.unavailable("could not delete checkpoint " + id + ": " + e.getMessage(), e);
+        }
+    }
+
+    @Override
+    public List<Change> changes(CheckpointId from, CheckpointId to) {
+        try {
+            return checkpoints.changes(from, to);
+        } catch (IOException e) {
+            throw SandboxException.unavailable("could not compare the checkpoints: " + e.getMessage(), e);
+        }
+    }
+
+    /** Stops serving. Every sandbox that has a name stays as it is; ephemeral ones and the warm pool go. */
+    @Override
+    public void close() {
+        warm.close();
+        housekeeping.shutdownNow();
+        for (LocalSandbox sandbox : served.values()) {
+            try {
+                if (sandbox.record().ephemeral()) {
+                    sandbox.destroy();
+                } else {
+                    sandbox.leave();
+                }
+            } catch (IOException | SandboxException e) {
+                LOG.warn("could not let go of sandbox {}: {}", sandbox.id(), e.getMessage());
+            }
+        }
+        served.clear();
+        boxes.close();
+        machine.cgroups().removeIfEmpty();
+    }
+
+    /** Unmounts the pool as well: for a data directory that is to be moved or removed. */
+    public void closeAndUnmount() {
+        close();
+        try {
+            machine.store().unmount();
+        } catch (IOException e) {
+            throw SandboxException.unavailable("could not unmount the pool: " + e.getMessage(), e);
+        }
+    }
+
+    private void lookAfterLinks() {
+        served.values().forEach(sandbox -> sandbox.breakStuckLink(STUCK));
+    }
+
+    private OciRuntime runtime(RuntimeKind kind) {
+        return runtimes.computeIfAbsent(kind, OciRuntime::of);
+    }
+
+    private static Path directory(Path path, String permissions) throws IOException {
+        Files.createDirectories(path);
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString(permissions));
+        return path;
+    }
+
+    /** One name per data directory, so that several on a machine do not meet in their cgroups. */
+    private static String group(Path data) {
+        return Integer.toHexString(data.toString().hashCode());
+    }
+}

@@ -1,0 +1,575 @@
+package dev.berth.sandbox.local;
+
+import dev.berth.sandbox.Change;
+import dev.berth.sandbox.Checkpoint;
+import dev.berth.sandbox.CheckpointId;
+import dev.berth.sandbox.Command;
+import dev.berth.sandbox.CommandInfo;
+import dev.berth.sandbox.Connection;
+import dev.berth.sandbox.Limit;
+import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.RunningCommand;
+import dev.berth.sandbox.Sandbox;
+import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.SandboxFiles;
+import dev.berth.sandbox.SandboxId;
+import dev.berth.sandbox.SandboxInfo;
+import dev.berth.sandbox.SandboxState;
+import dev.berth.sandbox.Usage;
+import dev.berth.sandbox.local.cgroup.Cgroup;
+import dev.berth.sandbox.local.files.Accounts;
+import dev.berth.sandbox.local.files.RootFiles;
+import dev.berth.sandbox.local.guest.GuestLink;
+import dev.berth.sandbox.local.template.Template;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A sandbox of this machine.
+ *
+ * <p>Its parts are a box (directory and mounted root), a cgroup (limits, freezer, and the truth about its processes), a
+ * tree of the store (its writable files) and, while it runs, a link to its guest. Transitions take the lifecycle lock;
+ * commands and files do not. Whether it runs is always asked of the cgroup, never of memory or disk.
+ */
+final class LocalSandbox implements Sandbox {
+    private static final Logger LOG = LoggerFactory.getLogger(LocalSandbox.class);
+    private static final Duration KILL_PATIENCE = Duration.ofSeconds(20);
+    private static final Duration FREEZE_PATIENCE = Duration.ofSeconds(10);
+    private static final Duration RECONNECT_PATIENCE = Duration.ofSeconds(10);
+
+    private final Machine machine;
+    private final OciRuntime runtime;
+    private final Checkpoints checkpoints;
+    private final Box box;
+    private final Template template;
+    private final Cgroup cgroup;
+    private final RootFiles files;
+    private final Commands commands;
+    private final ReentrantLock lifecycle = new ReentrantLock();
+    private final Consumer<BoxRecord> onDestroyed;
+
+    private volatile BoxRecord record;
+    private volatile @Nullable GuestLink link;
+    private volatile boolean paused;
+    private volatile boolean destroyed;
+
+    LocalSandbox(
+            Machine machine,
+            OciRuntime runtime,
+            Checkpoints checkpoints,
+            Box box,
+            BoxRecord record,
+            Template template,
+            Consumer<BoxRecord> onDestroyed) {
+        this.machine = machine;
+        this.runtime = runtime;
+        this.checkpoints = checkpoints;
+        this.box = box;
+        this.record = record;
+        this.template = template;
+        this.onDestroyed = onDestroyed;
+        this.cgroup = machine.cgroups().of(box.name());
+        this.commands = new Commands(template, this::mountedRoot);
+        Accounts.Account owner = new Accounts(template::root)
+                .find(template.user())
+                .orElseThrow(() -> SandboxException.invalid(
+                        "template " + template.id() + " has no user '" + template.user() + "'"));
+        this.files = new RootFiles(this::mountedRoot, owner.uid(), owner.gid(), owner.home());
+    }
+
+    // ---- making, finding, leaving -------------------------------------------------------------------------------
+
+    /** Mounts and boots a box whose tree is there. */
+    void boot() throws IOException {
+        box.mount(machine.store(), record.tree(), template);
+        applyDiskLimit(record.limits());
+        startGuest();
+    }
+
+    /** Takes up a box that a process before this one served. */
+    void adopt() throws IOException {
+        if (!cgroup.populated()) {
+            return;
+        }
+        paused = cgroup.frozen();
+        link = listen();
+    }
+
+    /** Gives a booted box of the warm pool its identity. */
+    void claim(BoxRecord claimed) throws IOException {
+        cgroup.apply(claimed.limits());
+        applyDiskLimit(claimed.limits());
+        record = claimed;
+        box.record(claimed);
+    }
+
+    /** Stops serving it and leaves it as it is. */
+    void leave() throws IOException {
+        lifecycle.lock();
+        try {
+            GuestLink served = link;
+            if (served != null) {
+                served.leave();
+            }
+            box.unlock();
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    Box box() {
+        return box;
+    }
+
+    BoxRecord record() {
+        return record;
+    }
+
+    boolean connected() {
+        GuestLink served = link;
+        return served != null && served.connected();
+    }
+
+    void breakStuckLink(Duration patience) {
+        GuestLink served = link;
+        if (served != null && !paused) {
+            served.breakIfStuck(patience);
+        }
+    }
+
+    // ---- what it is ----------------------------------------------------------------------------------------------
+
+    @Override
+    public SandboxId id() {
+        return record.sandboxId();
+    }
+
+    @Override
+    public SandboxInfo info() {
+        BoxRecord known = record;
+        return new SandboxInfo(
+                known.sandboxId(),
+                state(),
+                known.template(),
+                known.runtime(),
+                known.limits(),
+                known.labels(),
+                known.parentId(),
+                known.createdAt());
+    }
+
+    @Override
+    public SandboxState state() {
+        if (destroyed) {
+            return SandboxState.DESTROYED;
+        }
+        try {
+            if (!cgroup.populated()) {
+                return SandboxState.STOPPED;
+            }
+            return cgroup.frozen() ? SandboxState.PAUSED : SandboxState.RUNNING;
+        } catch (IOException e) {
+            throw failed("look at", e);
+        }
+    }
+
+    @Override
+    public Map<String, String> env() {
+        return record.env();
+    }
+
+    @Override
+    public Limits limits() {
+        return record.limits();
+    }
+
+    @Override
+    public Usage usage() {
+        alive();
+        try {
+            boolean running = cgroup.exists();
+            return new Usage(
+                    running ? cgroup.memoryBytes() : 0,
+                    cgroup.pids().size(),
+                    running ? cgroup.cpuTime() : Duration.ZERO,
+                    diskUsed());
+        } catch (IOException e) {
+            throw failed("measure", e);
+        }
+    }
+
+    // ---- commands and files --------------------------------------------------------------------------------------
+
+    @Override
+    public RunningCommand start(Command command) {
+        GuestLink live = live();
+        return live.start(commands.resolve(command, record), limitProbe());
+    }
+
+    @Override
+    public List<CommandInfo> commands() {
+        return live().commands();
+    }
+
+    @Override
+    public RunningCommand attach(int command, long stdoutFrom, long stderrFrom) {
+        return live().attach(command, stdoutFrom, stderrFrom, limitProbe());
+    }
+
+    @Override
+    public Connection dial(int port) {
+        if (port < 1 || port > 65_535) {
+            throw SandboxException.invalid("a port is a number from 1 to 65535, not " + port);
+        }
+        return live().dial(port);
+    }
+
+    @Override
+    public SandboxFiles files() {
+        alive();
+        return files;
+    }
+
+    // ---- transitions ---------------------------------------------------------------------------------------------
+
+    @Override
+    public void pause() {
+        transition("pause", () -> {
+            switch (state()) {
+                case RUNNING -> {
+                    paused = true;
+                    try {
+                        cgroup.freeze(FREEZE_PATIENCE);
+                    } catch (RuntimeException | IOException e) {
+                        paused = false;
+                        throw e;
+                    }
+                }
+                case PAUSED -> paused = true;
+                default -> throw SandboxException.conflict("could not pause sandbox " + id() + ": it is stopped");
+            }
+        });
+    }
+
+    @Override
+    public void wake() {
+        transition("wake", () -> {
+            switch (state()) {
+                case RUNNING -> paused = false;
+                case PAUSED -> {
+                    cgroup.thaw();
+                    paused = false;
+                }
+                default -> {
+                    endProcesses();
+                    startGuest();
+                }
+            }
+        });
+    }
+
+    @Override
+    public void stop() {
+        transition("stop", this::endProcesses);
+    }
+
+    @Override
+    public void destroy() {
+        lifecycle.lock();
+        try {
+            if (destroyed) {
+                return;
+            }
+            destroyed = true;
+            closeLink(SandboxException.gone("the sandbox was destroyed"));
+            remove(machine, box, record.tree());
+            onDestroyed.accept(record);
+        } catch (IOException e) {
+            throw failed("destroy", e);
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    /** Removes every trace of a box, whatever state it is in. The record goes last, so that this can be repeated. */
+    static void remove(Machine machine, Box box, String tree) throws IOException {
+        removeCgroup(machine, box.name());
+        box.unmount();
+        machine.store().delete(tree);
+        box.delete();
+    }
+
+    static void removeCgroup(Machine machine, String name) throws IOException {
+        Cgroup cgroup = machine.cgroups().of(name);
+        cgroup.kill(KILL_PATIENCE);
+        cgroup.remove();
+    }
+
+    @Override
+    public void limit(Limits limits) {
+        transition("change the limits of", () -> {
+            if (cgroup.exists()) {
+                cgroup.apply(limits);
+            }
+            if (limits.diskBytes() != record.limits().diskBytes()) {
+                applyDiskLimit(limits);
+            }
+            record = record.withLimits(limits);
+            box.record(record);
+        });
+    }
+
+    // ---- points in time ------------------------------------------------------------------------------------------
+
+    @Override
+    public Checkpoint checkpoint(String name) {
+        return inTransition("checkpoint", () -> {
+            boolean freeze = !machine.store().copiesAtomically() && state() == SandboxState.RUNNING;
+            if (freeze) {
+                cgroup.freeze(FREEZE_PATIENCE);
+            }
+            try {
+                Checkpoint taken = checkpoints.take(name, record, diskUsed());
+                record = record.withParent(taken.id());
+                box.record(record);
+                return taken;
+            } finally {
+                if (freeze) {
+                    cgroup.thaw();
+                }
+            }
+        });
+    }
+
+    @Override
+    public void rollback(CheckpointId checkpoint) {
+        transition("roll back", () -> {
+            Checkpoints.Entry entry = checkpoints.get(checkpoint);
+            if (!entry.checkpoint().sandbox().equals(id())) {
+                throw SandboxException.invalid(
+                        "checkpoint " + checkpoint + " is of another sandbox; create one from it");
+            }
+            String tree = box.nextTree(record.tree());
+            checkpoints.copyTo(entry, tree);
+            endProcesses();
+            String before = record.tree();
+            record = record.withTree(tree, checkpoints.inherited(entry)).withParent(checkpoint);
+            box.record(record);
+            box.unmount();
+            machine.store().delete(before);
+            mountedRoot();
+            applyDiskLimit(record.limits());
+            startGuest();
+        });
+    }
+
+    @Override
+    public List<Change> changesSince(CheckpointId checkpoint) {
+        return inTransition("compare", () -> checkpoints.changesSince(checkpoint, record, template));
+    }
+
+    // ---- parts ---------------------------------------------------------------------------------------------------
+
+    private void startGuest() throws IOException {
+        mountedRoot();
+        cgroup.create();
+        cgroup.apply(record.limits());
+        GuestLink fresh = listen();
+        link = fresh;
+        paused = false;
+        try {
+            Launcher.boot(machine, runtime, box, template, cgroup, fresh, record.token());
+        } catch (RuntimeException | IOException e) {
+            endProcesses();
+            throw e;
+        }
+    }
+
+    private GuestLink listen() throws IOException {
+        GuestLink fresh = GuestLink.listen(box.name(), box.socket(), record.token());
+        box.protectSocket();
+        fresh.onLost(() -> connectionLost(fresh));
+        return fresh;
+    }
+
+    /** Ends all processes, and lets go of what was for them. */
+    private void endProcesses() throws IOException {
+        closeLink(SandboxException.gone("the sandbox was stopped while this ran"));
+        cgroup.kill(KILL_PATIENCE);
+        paused = false;
+        box.clearRuntimeState();
+    }
+
+    private void closeLink(SandboxException why) {
+        GuestLink served = link;
+        link = null;
+        if (served != null) {
+            served.close(why);
+        }
+    }
+
+    /** The guest connects again by itself unless its processes are all gone; then nobody should wait for them. */
+    private void connectionLost(GuestLink lost) {
+        try {
+            if (!destroyed && lost.equals(link) && !cgroup.populated()) {
+                LOG.warn("sandbox {}: its processes are gone", box.name());
+                lost.close(SandboxException.gone("the sandbox's processes ended"));
+            }
+        } catch (IOException e) {
+            LOG.warn("sandbox {}: could not look at its cgroup", box.name(), e);
+        }
+    }
+
+    private GuestLink live() {
+        alive();
+        GuestLink live = link;
+        if (paused) {
+            throw SandboxException.conflict("sandbox " + id() + " is paused; wake it first");
+        }
+        if (live == null) {
+            throw SandboxException.conflict("sandbox " + id() + " is stopped; wake it first");
+        }
+        if (!live.connected()) {
+            awaitConnection(live);
+        }
+        return live;
+    }
+
+    /** After a restart of the server, or a connection that broke, the guest takes a moment to dial again. */
+    private void awaitConnection(GuestLink live) {
+        long deadline = System.nanoTime() + RECONNECT_PATIENCE.toNanos();
+        while (!live.connected()) {
+            if (state() == SandboxState.STOPPED) {
+                throw SandboxException.conflict("sandbox " + id() + " is stopped; wake it first");
+            }
+            if (System.nanoTime() > deadline) {
+                throw SandboxException.unavailable(
+                        "the guest of sandbox " + id() + " does not answer; stop and wake it");
+            }
+            java.util.concurrent.locks.LockSupport.parkNanos(1_000_000);
+        }
+    }
+
+    private void alive() {
+        if (destroyed) {
+            throw SandboxException.gone("sandbox " + id() + " was destroyed");
+        }
+    }
+
+    /** The root on the host, mounted if it is not: after a reboot of the machine nothing is. */
+    private Path mountedRoot() {
+        try {
+            if (!box.mounted()) {
+                lifecycle.lock();
+                try {
+                    alive();
+                    if (!box.mounted()) {
+                        box.mount(machine.store(), record.tree(), template);
+                    }
+                } finally {
+                    lifecycle.unlock();
+                }
+            }
+            return box.root();
+        } catch (IOException e) {
+            throw failed("mount the files of", e);
+        }
+    }
+
+    private void applyDiskLimit(Limits limits) throws IOException {
+        long bytes = limits.diskBytes();
+        if (bytes == 0 && !machine.store().enforcesLimits()) {
+            return;
+        }
+        // What the tree came with counts too, though the store does not see it.
+        long own = bytes == 0 ? 0 : Math.max(1, bytes - record.inheritedBytes());
+        machine.store().limit(record.tree(), own);
+    }
+
+    private long diskUsed() throws IOException {
+        return machine.store().used(record.tree()) + record.inheritedBytes();
+    }
+
+    /** Compares the kernel's counters now with those at a command's end. */
+    private Supplier<Set<Limit>> limitProbe() {
+        Cgroup.Events before = events();
+        return () -> {
+            Set<Limit> hit = EnumSet.noneOf(Limit.class);
+            Cgroup.Events after = events();
+            if (after.memory() > before.memory()) {
+                hit.add(Limit.MEMORY);
+            }
+            if (after.pids() > before.pids()) {
+                hit.add(Limit.PIDS);
+            }
+            if (diskFull()) {
+                hit.add(Limit.DISK);
+            }
+            return hit;
+        };
+    }
+
+    private Cgroup.Events events() {
+        try {
+            return cgroup.events();
+        } catch (IOException e) {
+            // Its cgroup goes with the sandbox, perhaps between two commands.
+            return new Cgroup.Events(0, 0);
+        }
+    }
+
+    /** Within a block or two of the limit: the write that failed has not been counted. */
+    private boolean diskFull() {
+        long limit = record.limits().diskBytes();
+        if (limit == 0 || !machine.store().enforcesLimits()) {
+            return false;
+        }
+        try {
+            return diskUsed() >= limit - Math.min(limit / 50, 4 << 20);
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private interface Step<T> {
+        T run() throws IOException;
+    }
+
+    private interface Action {
+        void run() throws IOException;
+    }
+
+    private void transition(String what, Action action) {
+        inTransition(what, () -> {
+            action.run();
+            return this;
+        });
+    }
+
+    private <T> T inTransition(String what, Step<T> step) {
+        lifecycle.lock();
+        try {
+            alive();
+            return step.run();
+        } catch (IOException e) {
+            throw failed(what, e);
+        } finally {
+            lifecycle.unlock();
+        }
+    }
+
+    private SandboxException failed(String what, IOException e) {
+        return SandboxException.unavailable("could not " + what + " sandbox " + id() + ": " + e.getMessage(), e);
+    }
+}

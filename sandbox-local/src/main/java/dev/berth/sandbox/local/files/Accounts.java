@@ -1,0 +1,111 @@
+package dev.berth.sandbox.local.files;
+
+import dev.berth.sandbox.ErrorCode;
+import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.IdMap;
+import dev.berth.sandbox.local.linux.ErrnoException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/**
+ * The users of a sandbox, from its {@code /etc/passwd} and {@code /etc/group}.
+ *
+ * <p>The sandbox may have written anything there. A line that is not as passwd(5) or group(5) say, or has an id that no
+ * sandbox has, is passed over, and so is everything after the first megabyte.
+ */
+public final class Accounts {
+    private static final int SIZE_LIMIT = 1 << 20;
+    private static final int GROUPS_LIMIT = 256;
+
+    private final Supplier<Path> root;
+
+    /** @param root where the sandbox's root is mounted on the host now; asked for every look-up */
+    public Accounts(Supplier<Path> root) {
+        this.root = root;
+    }
+
+    /**
+     * A user, with ids as the sandbox sees them.
+     *
+     * @param groups the groups beside the first one, in the order of the file
+     */
+    public record Account(String name, int uid, int gid, String home, String shell, List<Integer> groups) {}
+
+    /** The user of a name, or of a number if there is no such name; the first one, as for getpwnam(3). */
+    public Optional<Account> find(String user) {
+        List<Account> accounts =
+                lines("/etc/passwd", 7).flatMap(f -> account(f).stream()).toList();
+        OptionalInt number = id(user);
+        return accounts.stream()
+                .filter(a -> a.name.equals(user))
+                .findFirst()
+                .or(() -> accounts.stream()
+                        .filter(a -> number.isPresent() && a.uid == number.getAsInt())
+                        .findFirst())
+                .map(this::withGroups);
+    }
+
+    private static Optional<Account> account(List<String> fields) {
+        OptionalInt uid = id(fields.get(2));
+        OptionalInt gid = id(fields.get(3));
+        if (fields.get(0).isEmpty() || uid.isEmpty() || gid.isEmpty()) {
+            return Optional.empty();
+        }
+        String home = fields.get(5).startsWith("/") ? fields.get(5) : "/";
+        String shell = fields.get(6).startsWith("/") ? fields.get(6) : "/bin/sh";
+        return Optional.of(new Account(fields.get(0), uid.getAsInt(), gid.getAsInt(), home, shell, List.of()));
+    }
+
+    private Account withGroups(Account account) {
+        List<Integer> groups = lines("/etc/group", 4)
+                .filter(f -> Arrays.asList(f.get(3).split(",")).contains(account.name))
+                .flatMap(f -> id(f.get(2)).stream().boxed())
+                .filter(gid -> gid != account.gid)
+                .distinct()
+                .limit(GROUPS_LIMIT)
+                .toList();
+        return new Account(account.name, account.uid, account.gid, account.home, account.shell, groups);
+    }
+
+    private static OptionalInt id(String text) {
+        if (text.isEmpty() || text.length() > 5 || !text.chars().allMatch(c -> c >= '0' && c <= '9')) {
+            return OptionalInt.empty();
+        }
+        int id = Integer.parseInt(text);
+        return id < IdMap.SIZE ? OptionalInt.of(id) : OptionalInt.empty();
+    }
+
+    private Stream<List<String>> lines(String file, int fields) {
+        return read(SandboxPath.parse(file, "/"))
+                .lines()
+                .filter(line -> line.indexOf('\0') < 0)
+                .map(line -> List.of(line.split(":", -1)))
+                .filter(f -> f.size() == fields);
+    }
+
+    private String read(SandboxPath path) {
+        try (Resolver resolver = Resolver.open(root);
+                Fd file = resolver.file("read", path, FileCalls.O_RDONLY);
+                InputStream in = new FileInput(FileChannel.open(file.path(), StandardOpenOption.READ), 0, SIZE_LIMIT)) {
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (ErrnoException e) {
+            if (e.errno() == ErrnoException.ENOENT || e.errno() == ErrnoException.ENOTDIR) {
+                return "";
+            }
+            throw FileErrors.of("read", path, e);
+        } catch (IOException e) {
+            throw new SandboxException(
+                    ErrorCode.UNAVAILABLE, "could not read " + path + ": it cannot be opened now; try again", e);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+package dev.berth.sandbox.local.files;
+
+import static dev.berth.sandbox.local.linux.Libc.INT;
+import static dev.berth.sandbox.local.linux.Libc.LONG;
+import static dev.berth.sandbox.local.linux.Libc.POINTER;
+
+import dev.berth.sandbox.local.linux.ErrnoException;
+import dev.berth.sandbox.local.linux.Libc;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+
+/**
+ * The system calls on files that Java has no words for: relative to an open directory, and resolved inside a root.
+ *
+ * <p>Names and paths are bytes, because that is what they are to the kernel.
+ */
+final class FileCalls {
+    private static final boolean ARM64 = "aarch64".equals(System.getProperty("os.arch"));
+
+    static final int O_RDONLY = 0;
+    static final int O_WRONLY = 1;
+    static final int O_CREAT = 0x40;
+    static final int O_EXCL = 0x80;
+    static final int O_NOCTTY = 0x100;
+    static final int O_APPEND = 0x400;
+    static final int O_NONBLOCK = 0x800;
+    static final int O_DIRECTORY = ARM64 ? 0x4000 : 0x10000;
+    static final int O_NOFOLLOW = ARM64 ? 0x8000 : 0x20000;
+    static final int O_CLOEXEC = 0x80000;
+    static final int O_PATH = 0x200000;
+
+    static final long RESOLVE_NO_XDEV = 0x01;
+    static final long RESOLVE_NO_MAGICLINKS = 0x02;
+    static final long RESOLVE_NO_SYMLINKS = 0x04;
+    static final long RESOLVE_BENEATH = 0x08;
+    static final long RESOLVE_IN_ROOT = 0x10;
+
+    static final int AT_SYMLINK_NOFOLLOW = 0x100;
+    static final int AT_EMPTY_PATH = 0x1000;
+
+    private static final int AT_FDCWD = -100;
+    private static final int AT_REMOVEDIR = 0x200;
+    private static final int AT_NO_AUTOMOUNT = 0x800;
+    /** The same number on every architecture, as all calls since Linux 5.1. */
+    private static final long SYS_OPENAT2 = 437;
+
+    private static final long OPEN_HOW_SIZE = 24;
+    private static final int PATH_MAX = 4096;
+
+    private static final MethodHandle SYSCALL =
+            Libc.bindVariadic("syscall", FunctionDescriptor.of(LONG, LONG, LONG, POINTER, POINTER, LONG), 1);
+    private static final MethodHandle OPENAT =
+            Libc.bindVariadic("openat", FunctionDescriptor.of(INT, INT, POINTER, INT, INT), 3);
+    private static final MethodHandle CLOSE = Libc.bind("close", FunctionDescriptor.of(INT, INT));
+    private static final MethodHandle PWRITE =
+            Libc.bind("pwrite", FunctionDescriptor.of(LONG, INT, POINTER, LONG, LONG));
+    private static final MethodHandle STATX =
+            Libc.bind("statx", FunctionDescriptor.of(INT, INT, POINTER, INT, INT, POINTER));
+    private static final MethodHandle READLINKAT =
+            Libc.bind("readlinkat", FunctionDescriptor.of(LONG, INT, POINTER, POINTER, LONG));
+    private static final MethodHandle MKDIRAT = Libc.bind("mkdirat", FunctionDescriptor.of(INT, INT, POINTER, INT));
+    private static final MethodHandle UNLINKAT = Libc.bind("unlinkat", FunctionDescriptor.of(INT, INT, POINTER, INT));
+    private static final MethodHandle RENAMEAT =
+            Libc.bind("renameat", FunctionDescriptor.of(INT, INT, POINTER, INT, POINTER));
+    private static final MethodHandle CHMOD = Libc.bind("chmod", FunctionDescriptor.of(INT, POINTER, INT));
+    private static final MethodHandle FCHOWNAT =
+            Libc.bind("fchownat", FunctionDescriptor.of(INT, INT, POINTER, INT, INT, INT));
+
+    private FileCalls() {}
+
+    /** Opens a path relative to a directory, under the rules of openat2(2). */
+    static Fd openat2(Fd directory, byte[] path, int flags, long resolve) throws ErrnoException {
+        return new Fd((int) call("openat2", (arena, errno) -> {
+            MemorySegment how = arena.allocate(OPEN_HOW_SIZE, Long.BYTES);
+            how.set(ValueLayout.JAVA_LONG, 0, flags | O_CLOEXEC);
+            how.set(ValueLayout.JAVA_LONG, 16, resolve);
+            return (long) SYSCALL.invokeExact(
+                    errno, SYS_OPENAT2, (long) directory.number(), string(arena, path), how, OPEN_HOW_SIZE);
+        }));
+    }
+
+    /** Opens a path that the server itself chose. */
+    static Fd open(byte[] path, int flags) throws ErrnoException {
+        return openat(AT_FDCWD, path, flags, 0);
+    }
+
+    /** Opens one name in a directory; the caller passes flags that keep it from following a link. */
+    static Fd openat(Fd directory, byte[] name, int flags, int mode) throws ErrnoException {
+        return openat(directory.number(), name, flags, mode);
+    }
+
+    private static Fd openat(int directory, byte[] name, int flags, int mode) throws ErrnoException {
+        return new Fd((int) call("openat", (arena, errno) ->
+                (int) OPENAT.invokeExact(errno, directory, string(arena, name), flags | O_CLOEXEC, mode)));
+    }
+
+    /** Closes a number. Not repeated on EINTR: Linux has closed it by then (close(2)). */
+    static void close(int fd) {
+        try (Arena arena = Arena.ofConfined()) {
+            int _ = (int) CLOSE.invokeExact(Libc.Errno.in(arena).segment(), fd);
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+    }
+
+    static void pwrite(Fd fd, byte[] bytes, int offset, int length, long position) throws ErrnoException {
+        call("pwrite", (arena, errno) -> {
+            MemorySegment copy = arena.allocate(Math.max(1, length));
+            MemorySegment.copy(bytes, offset, copy, ValueLayout.JAVA_BYTE, 0, length);
+            return (long) PWRITE.invokeExact(errno, fd.number(), copy, (long) length, position);
+        });
+    }
+
+    /** The state of a name in a directory itself, or of the descriptor if the name is empty. */
+    static Stat statx(Fd directory, byte[] name) throws ErrnoException {
+        try (Arena memory = Arena.ofConfined()) {
+            MemorySegment buffer = memory.allocate(Stat.SIZE, Long.BYTES);
+            call("statx", (arena, errno) -> (int) STATX.invokeExact(
+                    errno,
+                    directory.number(),
+                    string(arena, name),
+                    AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT,
+                    Stat.MASK,
+                    buffer));
+            return Stat.from(buffer);
+        }
+    }
+
+    /** Where a link points: of a name in a directory, or of a descriptor of the link itself if the name is empty. */
+    static byte[] readlinkat(Fd directory, byte[] name) throws ErrnoException {
+        try (Arena memory = Arena.ofConfined()) {
+            MemorySegment buffer = memory.allocate(PATH_MAX);
+            long length = call("readlinkat", (arena, errno) -> (long)
+                    READLINKAT.invokeExact(errno, directory.number(), string(arena, name), buffer, (long) PATH_MAX));
+            return buffer.asSlice(0, length).toArray(ValueLayout.JAVA_BYTE);
+        }
+    }
+
+    static void mkdirat(Fd directory, byte[] name, int mode) throws ErrnoException {
+        call("mkdirat", (arena, errno) ->
+                (int) MKDIRAT.invokeExact(errno, directory.number(), string(arena, name), mode));
+    }
+
+    static void unlinkat(Fd directory, byte[] name) throws ErrnoException {
+        call("unlinkat", (arena, errno) ->
+                (int) UNLINKAT.invokeExact(errno, directory.number(), string(arena, name), 0));
+    }
+
+    static void rmdirat(Fd directory, byte[] name) throws ErrnoException {
+        call("unlinkat", (arena, errno) ->
+                (int) UNLINKAT.invokeExact(errno, directory.number(), string(arena, name), AT_REMOVEDIR));
+    }
+
+    static void renameat(Fd from, byte[] oldName, Fd to, byte[] newName) throws ErrnoException {
+        call("renameat", (arena, errno) -> (int) RENAMEAT.invokeExact(
+                errno, from.number(), string(arena, oldName), to.number(), string(arena, newName)));
+    }
+
+    /** Changes the mode of what a descriptor stands for, also one that was opened with O_PATH, which fchmod(2) refuses. */
+    static void chmod(Fd fd, int mode) throws ErrnoException {
+        call("chmod", (arena, errno) -> (int) CHMOD.invokeExact(errno, string(arena, fd.link()), mode));
+    }
+
+    static void chown(Fd fd, Owner owner) throws ErrnoException {
+        call("fchownat", (arena, errno) -> (int) FCHOWNAT.invokeExact(
+                errno, fd.number(), string(arena, new byte[0]), owner.uid(), owner.gid(), AT_EMPTY_PATH));
+    }
+
+    static MemorySegment string(Arena arena, byte[] bytes) {
+        MemorySegment string = arena.allocate(bytes.length + 1L);
+        MemorySegment.copy(bytes, 0, string, ValueLayout.JAVA_BYTE, 0, bytes.length);
+        return string;
+    }
+
+    /** Makes a call, again when a signal interrupted it, and throws what it sets errno to. */
+    static long call(String name, Call call) throws ErrnoException {
+        try (Arena arena = Arena.ofConfined()) {
+            Libc.Errno errno = Libc.Errno.in(arena);
+            while (true) {
+                long result = invoke(call, arena, errno);
+                if (result >= 0) {
+                    return result;
+                }
+                if (errno.value() != ErrnoException.EINTR) {
+                    throw new ErrnoException(name, errno.value());
+                }
+            }
+        }
+    }
+
+    private static long invoke(Call call, Arena arena, Libc.Errno errno) {
+        try {
+            return call.invoke(arena, errno.segment());
+        } catch (Throwable t) {
+            throw Libc.unexpected(t);
+        }
+    }
+
+    /** One native call; negative if it failed. */
+    interface Call {
+        long invoke(Arena arena, MemorySegment errno) throws Throwable;
+    }
+}

@@ -1,0 +1,528 @@
+package dev.berth.sandbox.local.guest;
+
+import dev.berth.sandbox.CommandInfo;
+import dev.berth.sandbox.Connection;
+import dev.berth.sandbox.ErrorCode;
+import dev.berth.sandbox.Exit;
+import dev.berth.sandbox.Limit;
+import dev.berth.sandbox.RunningCommand;
+import dev.berth.sandbox.SandboxException;
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The server's end of the connection to one sandbox's guest.
+ *
+ * <p>The guest dials, so a link listens, for as long as it is open. Whoever connects has to present the sandbox's token;
+ * then that connection replaces the one before, if any. One virtual thread reads a connection and hands frames to the
+ * commands and connections they belong to; those never make it wait, because what the guest may send is bounded by
+ * credit. Any thread writes, one at a time.
+ *
+ * <p>Commands live through a lost connection: when the guest is back, the link subscribes again from where each stopped.
+ * They end with the link: {@link #close} fails all that are open.
+ *
+ * <p>Everything that comes in is hostile. A frame out of bounds, for an id of the wrong kind, or beyond its credit closes
+ * the connection. Frames for ids that are gone are ignored, since they may have crossed on the way.
+ */
+public final class GuestLink implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(GuestLink.class);
+    private static final int SMALL_BUFFER = 8 * 1024;
+    /** Connections that have not shown a token yet; more are turned away. */
+    private static final int STRANGERS = 4;
+
+    private static final long HANDSHAKE_SECONDS = 10;
+    private static final Duration REPLY_PATIENCE = Duration.ofSeconds(30);
+
+    private final String name;
+    private final Path socket;
+    private final byte[] token;
+    private final ServerSocketChannel listener;
+    private final Semaphore strangers = new Semaphore(STRANGERS);
+    private final Map<Integer, GuestCommand> commands = new ConcurrentHashMap<>();
+    private final Map<Integer, GuestConnection> connections = new ConcurrentHashMap<>();
+    private final AtomicInteger nextId = new AtomicInteger(1);
+    private final CompletableFuture<Void> ready = new CompletableFuture<>();
+    private final ReentrantLock writing = new ReentrantLock();
+    private final ReentrantLock listing = new ReentrantLock();
+
+    private volatile @Nullable SocketChannel current;
+    private volatile long writeBegan;
+    private volatile CompletableFuture<List<Listed>> listed = new CompletableFuture<>();
+    private volatile CompletableFuture<Void> pong = new CompletableFuture<>();
+    private volatile Runnable onLost = () -> {};
+    private volatile boolean closed;
+
+    private GuestLink(String name, Path socket, String token, ServerSocketChannel listener) {
+        this.name = name;
+        this.socket = socket;
+        this.token = token.getBytes(StandardCharsets.UTF_8);
+        this.listener = listener;
+    }
+
+    /** Listens on a socket, taking the place of one that a dead server left. */
+    public static GuestLink listen(String name, Path socket, String token) throws IOException {
+        Files.deleteIfExists(socket);
+        ServerSocketChannel listener = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+        listener.bind(UnixDomainSocketAddress.of(socket));
+        GuestLink link = new GuestLink(name, socket, token, listener);
+        Thread.ofVirtual().name("guest-accept-" + name).start(link::acceptAll);
+        return link;
+    }
+
+    /** What to do, on the link's thread, when the guest's connection is lost. */
+    public void onLost(Runnable action) {
+        onLost = action;
+    }
+
+    /** Done when the guest has connected for the first time. */
+    public CompletableFuture<Void> ready() {
+        return ready;
+    }
+
+    public boolean connected() {
+        return current != null;
+    }
+
+    /** Whether nothing has been started or attached that is still held by a caller. */
+    public boolean idle() {
+        return commands.isEmpty() && connections.isEmpty();
+    }
+
+    public RunningCommand start(Start start, Supplier<Set<Limit>> limitsHit) {
+        int id = nextId.getAndIncrement();
+        GuestCommand command = new GuestCommand(id, this, 0, 0, limitsHit);
+        commands.put(id, command);
+        try {
+            send(start.frame(id));
+            await(command.started(), REPLY_PATIENCE, "the guest did not start the command");
+            return command;
+        } catch (IOException e) {
+            commands.remove(id);
+            throw SandboxException.unavailable("could not reach the sandbox's guest", e);
+        } catch (SandboxException e) {
+            commands.remove(id);
+            throw e;
+        }
+    }
+
+    public RunningCommand attach(int id, long stdoutFrom, long stderrFrom, Supplier<Set<Limit>> limitsHit) {
+        Listed found = list().stream()
+                .filter(l -> l.info.id() == id)
+                .findFirst()
+                .orElseThrow(() -> SandboxException.notFound("the sandbox has no command " + id));
+        GuestCommand command = new GuestCommand(id, this, stdoutFrom, stderrFrom, limitsHit);
+        command.attached(found.info.pid(), found.stdinTaken, found.stdinReceived);
+        GuestCommand before = commands.put(id, command);
+        if (before != null) {
+            before.fail(SandboxException.conflict("somebody else attached to the command"));
+        }
+        try {
+            send(command.subscription());
+        } catch (IOException e) {
+            commands.remove(id, command);
+            throw SandboxException.unavailable("could not reach the sandbox's guest", e);
+        }
+        return command;
+    }
+
+    public List<CommandInfo> commands() {
+        return list().stream().map(Listed::info).toList();
+    }
+
+    public Connection dial(int port) {
+        int id = nextId.getAndIncrement();
+        GuestConnection connection = new GuestConnection(id, this);
+        connections.put(id, connection);
+        try {
+            send(new Wire.Out(Wire.DIAL, id, 2).u16(port));
+            await(connection.dialled(), REPLY_PATIENCE, "port " + port + " did not answer");
+            return connection;
+        } catch (IOException e) {
+            connection.close();
+            throw SandboxException.unavailable("could not reach the sandbox's guest", e);
+        } catch (SandboxException e) {
+            connection.close();
+            throw e;
+        }
+    }
+
+    /** Whether the guest answers in time. */
+    public boolean ping(Duration patience) {
+        CompletableFuture<Void> answer = new CompletableFuture<>();
+        pong = answer;
+        try {
+            send(new Wire.Out(Wire.PING, 0, 0));
+            answer.get(patience.toNanos(), TimeUnit.NANOSECONDS);
+            return true;
+        } catch (IOException | ExecutionException | TimeoutException e) {
+            return false;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    /** Breaks the connection if a write has been stuck for so long: the guest does not read. */
+    public void breakIfStuck(Duration patience) {
+        long began = writeBegan;
+        if (began != 0 && System.nanoTime() - began > patience.toNanos()) {
+            LOG.warn("sandbox {}: its guest does not read; closing the connection", name);
+            drop(current);
+        }
+    }
+
+    @Override
+    public void close() {
+        close(SandboxException.gone("the sandbox was stopped"));
+    }
+
+    /** Stops listening and fails everything that is still open. */
+    public void close(SandboxException why) {
+        closed = true;
+        closeQuietly(listener);
+        drop(current);
+        commands.values().forEach(c -> c.fail(why));
+        connections.values().forEach(c -> c.fail(why));
+        commands.clear();
+        connections.clear();
+        listed.completeExceptionally(why);
+        ready.completeExceptionally(why);
+        try {
+            Files.deleteIfExists(socket);
+        } catch (IOException e) {
+            LOG.debug("sandbox {}: could not remove its socket", name, e);
+        }
+    }
+
+    /** Stops serving but leaves sandbox and commands as they are, for whoever serves them next. */
+    public void leave() {
+        close(SandboxException.unavailable("the server is shutting down; the command goes on"));
+    }
+
+    boolean forget(int id) {
+        boolean command = commands.remove(id) != null;
+        boolean connection = connections.remove(id) != null;
+        return command || connection;
+    }
+
+    void send(Wire.Out frame) throws IOException {
+        ByteBuffer bytes = frame.done();
+        writing.lock();
+        try {
+            SocketChannel channel = current;
+            if (channel == null) {
+                throw new ClosedChannelException();
+            }
+            writeBegan = System.nanoTime();
+            while (bytes.hasRemaining()) {
+                channel.write(bytes);
+            }
+        } finally {
+            writeBegan = 0;
+            writing.unlock();
+        }
+    }
+
+    /** For what does not matter if the guest is gone: it will be told again, or need not know. */
+    void sendQuietly(Wire.Out frame) {
+        try {
+            send(frame);
+        } catch (IOException e) {
+            LOG.debug("sandbox {}: a frame was not sent, its guest is gone", name, e);
+        }
+    }
+
+    static SandboxException unwrap(ExecutionException e) {
+        return e.getCause() instanceof SandboxException known
+                ? new SandboxException(known.code(), known.getMessage(), known)
+                : SandboxException.unavailable("the guest failed", e);
+    }
+
+    private static <T> T await(CompletableFuture<T> future, Duration patience, String late) {
+        try {
+            return future.get(patience.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            throw new SandboxException(ErrorCode.TIMEOUT, late + " within " + patience.toSeconds() + " s", e);
+        } catch (ExecutionException e) {
+            throw unwrap(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw SandboxException.unavailable("interrupted while waiting for the guest", e);
+        }
+    }
+
+    private void acceptAll() {
+        while (!closed) {
+            try {
+                SocketChannel channel = listener.accept();
+                if (strangers.tryAcquire()) {
+                    Thread.ofVirtual().name("guest-link-" + name).start(() -> serve(channel));
+                } else {
+                    channel.close();
+                }
+            } catch (ClosedChannelException e) {
+                return;
+            } catch (IOException e) {
+                LOG.warn("sandbox {}: could not accept a connection", name, e);
+            }
+        }
+    }
+
+    private void serve(SocketChannel channel) {
+        FrameReader reader = new FrameReader(channel);
+        boolean trusted = false;
+        try {
+            try {
+                trusted = handshake(channel, reader);
+            } finally {
+                strangers.release();
+            }
+            if (!trusted) {
+                return;
+            }
+            adopt(channel);
+            while (true) {
+                Wire.In frame = reader.next(idle());
+                if (frame == null) {
+                    return;
+                }
+                dispatch(frame);
+            }
+        } catch (ProtocolException e) {
+            LOG.warn("sandbox {}: closing a connection that broke the protocol: {}", name, e.getMessage());
+        } catch (IOException e) {
+            LOG.debug("sandbox {}: connection lost", name, e);
+        } finally {
+            drop(channel);
+            if (trusted && !closed) {
+                onLost.run();
+            }
+        }
+    }
+
+    /** Nobody else reads this channel, so a deadline can only be kept by closing it from outside. */
+    private boolean handshake(SocketChannel channel, FrameReader reader) throws IOException {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        CompletableFuture<Void> watched = done.orTimeout(HANDSHAKE_SECONDS, TimeUnit.SECONDS)
+                .exceptionally(late -> {
+                    closeQuietly(channel);
+                    return null;
+                });
+        try {
+            Wire.In hello = reader.next(true);
+            if (hello == null || hello.type != Wire.HELLO) {
+                return false;
+            }
+            int version = hello.u16();
+            byte[] presented = hello.string().getBytes(StandardCharsets.UTF_8);
+            if (!MessageDigest.isEqual(presented, token) || version != Wire.VERSION) {
+                LOG.warn("sandbox {}: turned away a connection without the right token", name);
+                return false;
+            }
+            hello.string();
+            int lowest = hello.u32();
+            nextId.accumulateAndGet(lowest, Math::max);
+            return true;
+        } finally {
+            done.complete(null);
+            watched.join();
+        }
+    }
+
+    private void adopt(SocketChannel channel) throws IOException {
+        boolean again = ready.isDone();
+        SocketChannel before = current;
+        current = channel;
+        drop(before);
+        send(new Wire.Out(Wire.WELCOME, 0, 2).u16(Wire.VERSION));
+        if (again) {
+            SandboxException lost = SandboxException.unavailable("the sandbox's guest connected anew");
+            connections.values().forEach(c -> c.fail(lost));
+            connections.clear();
+            for (GuestCommand command : commands.values()) {
+                command.reconnected();
+                send(command.subscription());
+            }
+        }
+        ready.complete(null);
+    }
+
+    private void dispatch(Wire.In frame) throws ProtocolException {
+        switch (frame.type) {
+            case Wire.REFUSED -> refused(frame.id, frame.u8(), frame.u32());
+            case Wire.PROCESSES -> listed.complete(processes(frame));
+            case Wire.PONG -> pong.complete(null);
+            case Wire.DIALED, Wire.DATA, Wire.DATA_END, Wire.CLOSED, Wire.DATA_TAKEN -> {
+                GuestConnection connection = connections.get(frame.id);
+                if (connection != null) {
+                    connection.handle(frame);
+                }
+            }
+            case Wire.STARTED, Wire.OUTPUT, Wire.OUTPUT_END, Wire.EXITED, Wire.STDIN_TAKEN, Wire.STDIN_BROKEN -> {
+                GuestCommand command = commands.get(frame.id);
+                if (command != null) {
+                    command.handle(frame);
+                }
+            }
+            default -> throw new ProtocolException("unknown frame " + frame.type);
+        }
+    }
+
+    private void refused(int id, int stage, int errno) {
+        SandboxException why = Refusal.of(stage, errno);
+        GuestCommand command = commands.remove(id);
+        if (command != null) {
+            command.fail(why);
+        }
+        GuestConnection connection = connections.remove(id);
+        if (connection != null) {
+            connection.fail(why);
+        }
+    }
+
+    /** A process in the guest's list, with what only the link needs to know of it. */
+    private record Listed(CommandInfo info, long stdinTaken, long stdinReceived) {}
+
+    private List<Listed> list() {
+        listing.lock();
+        try {
+            listed = new CompletableFuture<>();
+            send(new Wire.Out(Wire.LIST, 0, 0));
+            return await(listed, REPLY_PATIENCE, "the guest did not list its commands");
+        } catch (IOException e) {
+            throw SandboxException.unavailable("could not reach the sandbox's guest", e);
+        } finally {
+            listing.unlock();
+        }
+    }
+
+    private static List<Listed> processes(Wire.In frame) throws ProtocolException {
+        int count = frame.u32();
+        List<Listed> found = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            int id = frame.u32();
+            int pid = frame.u32();
+            int flags = frame.u8();
+            Exit exit = GuestCommand.exit(frame.u8(), frame.u8(), (flags & 8) != 0);
+            long stdoutOldest = frame.u64();
+            long stdoutEnd = frame.u64();
+            long stderrOldest = frame.u64();
+            long stderrEnd = frame.u64();
+            long stdinTaken = frame.u64();
+            long stdinReceived = frame.u64();
+            String tag = frame.string();
+            String line = frame.string();
+            Optional<Exit> ended = (flags & 4) != 0 ? Optional.of(exit) : Optional.empty();
+            found.add(new Listed(
+                    new CommandInfo(
+                            id,
+                            pid,
+                            tag,
+                            line,
+                            (flags & 1) != 0,
+                            ended,
+                            stdoutOldest,
+                            stdoutEnd,
+                            stderrOldest,
+                            stderrEnd),
+                    stdinTaken,
+                    stdinReceived));
+        }
+        return found;
+    }
+
+    private void drop(@Nullable SocketChannel channel) {
+        if (channel != null) {
+            closeQuietly(channel);
+            if (channel.equals(current)) {
+                current = null;
+            }
+        }
+    }
+
+    private static void closeQuietly(AutoCloseable closeable) {
+        try {
+            closeable.close();
+        } catch (Exception e) {
+            LOG.debug("closing failed", e);
+        }
+    }
+
+    /** Takes frames off a channel; holds a small buffer while little is going on. */
+    private static final class FrameReader {
+        private final SocketChannel channel;
+        private ByteBuffer buffer = ByteBuffer.allocate(SMALL_BUFFER).limit(0);
+
+        FrameReader(SocketChannel channel) {
+            this.channel = channel;
+        }
+
+        /** The next frame, valid until the one after it is asked for; null at the end. */
+        Wire.@Nullable In next(boolean idle) throws IOException {
+            if (!fill(4, idle)) {
+                return null;
+            }
+            int length = buffer.getInt();
+            if (length < Wire.HEADER - 4 || length > Wire.MAX_FROM_GUEST) {
+                throw new ProtocolException("a frame of " + Integer.toUnsignedLong(length) + " bytes");
+            }
+            if (!fill(length, idle)) {
+                throw new ProtocolException("a frame broke off");
+            }
+            ByteBuffer frame = buffer.slice(buffer.position(), length);
+            buffer.position(buffer.position() + length);
+            return new Wire.In(frame);
+        }
+
+        private boolean fill(int bytes, boolean idle) throws IOException {
+            if (buffer.remaining() >= bytes) {
+                return true;
+            }
+            int size = Math.max(bytes, SMALL_BUFFER);
+            if (buffer.capacity() < size || (idle && buffer.capacity() > size)) {
+                // A streaming command gets room for a whole chunk at a time; an idle sandbox gives it back.
+                int roomy = bytes > SMALL_BUFFER ? Math.max(bytes, 2 * Wire.CHUNK) : size;
+                buffer = ByteBuffer.allocate(roomy).put(buffer).flip();
+            } else {
+                buffer.compact().flip();
+            }
+            while (buffer.remaining() < bytes) {
+                int position = buffer.position();
+                buffer.position(buffer.limit()).limit(buffer.capacity());
+                int n = channel.read(buffer);
+                buffer.limit(buffer.position()).position(position);
+                if (n < 0) {
+                    return false;
+                }
+            }
+            return true;
+        }
+    }
+}

@@ -1,0 +1,231 @@
+package dev.berth.sandbox.local.guest;
+
+import dev.berth.sandbox.SandboxException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InterruptedIOException;
+import java.nio.ByteBuffer;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Bytes on their way from the guest to a reader.
+ *
+ * <p>The link's thread puts bytes in and never waits; the reader takes them out and gives credit back whenever half the
+ * window is used up. A guest that sends more than it has credit for breaks the protocol. So the memory of a stream is
+ * bounded by its window, and a large buffer exists only while it holds something.
+ *
+ * <p>Offsets are the guest's, and may jump where it dropped bytes that nobody read in time. Both sides count the bytes
+ * of such a gap as consumed. Credit that crossed the gap on its way may have been lost, so the next read gives credit at
+ * once.
+ */
+final class Inflow extends InputStream {
+    static final int WINDOW = 256 * 1024;
+    private static final int SMALL = 16 * 1024;
+    private static final byte[] NONE = new byte[0];
+
+    private final LongConsumer credit;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition changed = lock.newCondition();
+
+    // All below are guarded by lock. The unread bytes are the `unread` ones from `head` in the ring.
+    private byte[] ring = NONE;
+    private int head;
+    private int unread;
+    private long received;
+    private long credited;
+    private boolean creditLost;
+    private long dropped;
+    private long end = Long.MAX_VALUE;
+    private boolean closed;
+    private @Nullable SandboxException failure;
+
+    /** @param credit told the offset up to which everything was taken */
+    Inflow(long from, LongConsumer credit) {
+        this.received = from;
+        this.credited = from;
+        this.credit = credit;
+    }
+
+    void receive(long offset, ByteBuffer bytes) throws ProtocolException {
+        lock.lock();
+        try {
+            long gap = offset - received;
+            if (gap < 0 || received + bytes.remaining() - credited > WINDOW) {
+                throw new ProtocolException("bytes outside of the window");
+            }
+            if (gap > 0) {
+                dropped += gap;
+                received += gap;
+                credited += gap;
+                creditLost = true;
+            }
+            received += bytes.remaining();
+            if (!closed && offset < end) {
+                store(bytes);
+            }
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The stream ends at this offset. */
+    void end(long offset) {
+        lock.lock();
+        try {
+            end = Math.min(end, offset);
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The stream breaks off; what was received can still be read. */
+    void fail(SandboxException why) {
+        lock.lock();
+        try {
+            if (failure == null) {
+                failure = why;
+            }
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Where a new subscription has to start. Its window is a fresh one, less what lies here unread. */
+    long resubscribe() {
+        lock.lock();
+        try {
+            credited = received - unread;
+            creditLost = true;
+            return received;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The room for bytes beyond {@link #resubscribe()}. */
+    int room() {
+        lock.lock();
+        try {
+            return WINDOW - unread;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    long dropped() {
+        lock.lock();
+        try {
+            return dropped;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public int read() throws IOException {
+        byte[] one = new byte[1];
+        return read(one, 0, 1) < 0 ? -1 : Byte.toUnsignedInt(one[0]);
+    }
+
+    @Override
+    public int read(byte[] target, int offset, int length) throws IOException {
+        if (length == 0) {
+            return 0;
+        }
+        int n;
+        long consumed = -1;
+        lock.lock();
+        try {
+            while (unread == 0 && received < end && failure == null && !closed) {
+                changed.await();
+            }
+            if (closed) {
+                throw new IOException("the stream is closed");
+            }
+            if (unread == 0) {
+                if (received >= end) {
+                    return -1;
+                }
+                throw new IOException(failure == null ? "the stream broke off" : failure.getMessage(), failure);
+            }
+            n = Math.min(length, unread);
+            take(target, offset, n);
+            long taken = received - unread;
+            if (received < end && (creditLost || taken - credited >= WINDOW / 2)) {
+                creditLost = false;
+                credited = taken;
+                consumed = taken;
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw (IOException) new InterruptedIOException("reading was interrupted").initCause(e);
+        } finally {
+            lock.unlock();
+        }
+        if (consumed >= 0) {
+            credit.accept(consumed);
+        }
+        return n;
+    }
+
+    @Override
+    public int available() {
+        lock.lock();
+        try {
+            return closed ? 0 : unread;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Stops reading: what is here is thrown away, and what comes until the window is full. */
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            closed = true;
+            unread = 0;
+            ring = NONE;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void store(ByteBuffer bytes) {
+        int length = bytes.remaining();
+        if (ring.length < unread + length) {
+            byte[] larger = new byte[Math.max(SMALL, Integer.highestOneBit(unread + length - 1) << 1)];
+            int kept = unread;
+            take(larger, 0, kept);
+            ring = larger;
+            head = 0;
+            unread = kept;
+        }
+        while (bytes.hasRemaining()) {
+            int at = (head + unread) % ring.length;
+            int n = Math.min(bytes.remaining(), ring.length - at);
+            bytes.get(ring, at, n);
+            unread += n;
+        }
+    }
+
+    private void take(byte[] target, int offset, int length) {
+        int first = Math.min(length, ring.length - head);
+        System.arraycopy(ring, head, target, offset, first);
+        System.arraycopy(ring, 0, target, offset + first, length - first);
+        unread -= length;
+        if (unread > 0) {
+            head = (head + length) % ring.length;
+        } else {
+            head = 0;
+            ring = ring.length > SMALL ? NONE : ring;
+        }
+    }
+}

@@ -1,0 +1,35 @@
+package dev.berth.sandbox.local.store;
+
+import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.LocalConfig.StoreKind;
+import java.io.IOException;
+import java.nio.file.Path;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Chooses how trees are kept. */
+public final class Stores {
+    private static final Logger LOG = LoggerFactory.getLogger(Stores.class);
+
+    private Stores() {}
+
+    public static Store open(Path data, StoreKind kind, long poolBytes) throws IOException {
+        Path pool = data.resolve("pool");
+        if (kind == StoreKind.PLAIN) {
+            return new PlainStore(data.resolve("trees"));
+        }
+        PoolFile file = new PoolFile(data.resolve("pool.btrfs"), pool);
+        try {
+            if (!Store.isBtrfs(data)) {
+                file.mount(poolBytes);
+            }
+            return BtrfsStore.open(pool, file);
+        } catch (SandboxException | IOException e) {
+            if (kind == StoreKind.BTRFS) {
+                throw e;
+            }
+            LOG.warn("no btrfs here, so checkpoints are copies and disk is not limited: {}", e.getMessage());
+            return new PlainStore(data.resolve("trees"));
+        }
+    }
+}

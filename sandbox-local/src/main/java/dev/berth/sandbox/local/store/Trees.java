@@ -1,0 +1,29 @@
+package dev.berth.sandbox.local.store;
+
+import dev.berth.sandbox.local.IdMap;
+import dev.berth.sandbox.local.linux.Directories;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+
+/** What both kinds of store do inside a tree. */
+final class Trees {
+    private Trees() {}
+
+    /** The root directory of a sandbox belongs to its root user. */
+    static void fill(Path tree) throws IOException {
+        Path upper = Files.createDirectory(tree.resolve("upper"));
+        Files.setPosixFilePermissions(upper, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Files.setAttribute(upper, "unix:uid", IdMap.toHost(0));
+        Files.setAttribute(upper, "unix:gid", IdMap.toHost(0));
+        Files.createDirectory(tree.resolve("work"));
+    }
+
+    /** The kernel keeps half-done copies in the work directory of a mounted overlay; a copy has to start without. */
+    static void emptyWork(Path tree) throws IOException {
+        Path work = tree.resolve("work");
+        Directories.remove(work);
+        Files.createDirectory(work);
+    }
+}

@@ -1,0 +1,62 @@
+package dev.berth.sandbox.local.template;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Templates for tests. */
+final class TestingTemplates {
+    private TestingTemplates() {}
+
+    /** Where tests of the whole project share built templates, so that base is built once on a machine. */
+    static TemplateStore shared() {
+        return new TemplateStore(Path.of(
+                Optional.ofNullable(System.getenv("BERTH_TEST_TEMPLATES")).orElse("/var/tmp/berth-test-templates")));
+    }
+
+    /** Base, built when it is not there yet. */
+    static Template base() {
+        TemplateFile file = TemplateFile.shipped("base").orElseThrow();
+        return new TemplateBuilder(shared()).build(file, "base", TestingTemplates::print);
+    }
+
+    static TemplateFile file(String text) {
+        return TemplateFile.parse("test.template", text, Optional.empty());
+    }
+
+    /** What a command writes when it runs in the template as its default user, on a throw-away overlay. */
+    static String run(Template template, String command) throws IOException {
+        return run(template, template.user(), command);
+    }
+
+    static String run(Template template, String user, String command) throws IOException {
+        Path scratch = Files.createTempDirectory("berth-run-in-template");
+        try {
+            Path layers = FileTree.privateDirectory(scratch.resolve("layers"));
+            Path upper = scratch.resolve("upper");
+            List<String> output = Collections.synchronizedList(new ArrayList<>());
+            var ended = new StepContainer(layers, scratch, BuildNetwork.of(Map.of()), template.readOnlyHostPaths())
+                    .run(
+                            List.of(layers.relativize(template.root()).toString()),
+                            upper,
+                            new StepContainer.Work(
+                                    List.of("run", user, command), template.workdir(), template.env(), Map.of()),
+                            output::add);
+            return String.join("\n", output) + (ended.ok() ? "" : "\nstatus " + ended.status());
+        } finally {
+            FileTree.delete(scratch);
+        }
+    }
+
+    private static void print(BuildEvent event) {
+        if (event instanceof BuildEvent.StepFinished done) {
+            System.out.println("base " + done.number() + "/" + done.total() + " " + done.text() + ": "
+                    + done.took().toMillis() + " ms" + (done.cached() ? ", cached" : ""));
+        }
+    }
+}
