@@ -9,6 +9,8 @@ import dev.berth.cli.doctor.Machine;
 import dev.berth.cli.doctor.Report;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.local.LocalConfig;
+import dev.berth.sandbox.local.template.Template;
+import dev.berth.sandbox.local.template.TemplateStore;
 import java.util.List;
 import java.util.Locale;
 import tools.jackson.databind.SerializationFeature;
@@ -79,13 +81,13 @@ final class DoctorCommand implements Subcommand {
 
     record JsonCheck(String name, String status, String found, String fix) {}
 
+    /** Only looks: a list would make {@code host} on the way. */
     private static List<String> builtTemplates(LocalConfig config) {
         try {
-            return Wiring.templates(config).list().stream()
-                    .map(Templates.Entry::name)
-                    .toList();
+            return new TemplateStore(config.templates())
+                    .find("base").map(Template::id).stream().toList();
         } catch (SandboxException e) {
-            return List.of(); // without root, or on a machine where nothing was ever made
+            return List.of(); // not for us to read
         }
     }
 
