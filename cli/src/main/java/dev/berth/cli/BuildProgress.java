@@ -21,10 +21,11 @@ final class BuildProgress implements Consumer<BuildEvent> {
             case BuildEvent.Waiting() -> line("another build works in the same directory; waiting for it");
             case BuildEvent.StepStarted step -> line(count(step.number(), step.total()) + shortened(step.text()));
             case BuildEvent.StepOutput output -> passing(output.line());
-            case BuildEvent.StepFinished step -> line(count(step.number(), step.total())
-                    + (step.cached() ? "was built before" : "done in " + Durations.format(step.took())));
-            case BuildEvent.Published(var template, boolean unchanged) -> line(
-                    unchanged ? template.id() + " is what it would be; nothing to do" : "built " + template.id());
+            case BuildEvent.StepFinished step ->
+                line(count(step.number(), step.total())
+                        + (step.cached() ? "was built before" : "done in " + Durations.format(step.took())));
+            case BuildEvent.Published(var template, boolean unchanged) ->
+                line(unchanged ? template.id() + " is what it would be; nothing to do" : "built " + template.id());
         }
     }
 

@@ -152,12 +152,14 @@ final class RunCommand implements Subcommand {
     }
 
     private static SandboxSpec fresh(Arguments arguments, LocalProvider provider, Limits limits) {
-        String id = "run-" + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
+        String id =
+                "run-" + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
         String template = arguments
                 .get(TEMPLATE)
                 .orElseGet(() -> provider.templates().defaultTemplate().id());
         // A limit that was asked for is enforced or refused; one that is only our default may have to be left out.
-        boolean unlimited = arguments.get(DISK).isEmpty() && !provider.capabilities().contains(Capability.DISK_LIMIT);
+        boolean unlimited =
+                arguments.get(DISK).isEmpty() && !provider.capabilities().contains(Capability.DISK_LIMIT);
         return SandboxSpec.of(id, template).withLimits(unlimited ? limits.withDisk(0) : limits);
     }
 

@@ -37,11 +37,11 @@ final class TemplateBuildCommand implements Subcommand {
 
     @Override
     public int run(Arguments arguments, Console console) {
-        String what = arguments.operands().isEmpty() ? "base" : arguments.operands().getFirst();
+        String what =
+                arguments.operands().isEmpty() ? "base" : arguments.operands().getFirst();
         TemplateFile file = file(what);
         String name = arguments.get(NAME).orElseGet(() -> name(what));
-        TemplateBuilder builder =
-                new TemplateBuilder(Wiring.templates(LocalOptions.config(arguments, console.env())));
+        TemplateBuilder builder = new TemplateBuilder(Wiring.templates(LocalOptions.config(arguments, console.env())));
         BuildProgress progress = new BuildProgress(console);
         Template built =
                 arguments.has(FRESH) ? builder.rebuild(file, name, progress) : builder.build(file, name, progress);

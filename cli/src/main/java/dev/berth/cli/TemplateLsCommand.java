@@ -1,5 +1,7 @@
 package dev.berth.cli;
 
+import static java.time.temporal.ChronoUnit.SECONDS;
+
 import dev.berth.cli.args.Arguments;
 import dev.berth.cli.args.Syntax;
 import dev.berth.cli.args.Syntax.Operands;
@@ -36,7 +38,7 @@ final class TemplateLsCommand implements Subcommand {
                     template.id(),
                     Sizes.format(template.size()),
                     template.user() + (template.sudo() ? " (sudo)" : ""),
-                    Durations.format(Duration.between(template.createdAt(), now)));
+                    Durations.format(Duration.between(template.createdAt(), now).truncatedTo(SECONDS)));
         }
         return table;
     }
