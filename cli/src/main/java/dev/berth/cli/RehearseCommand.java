@@ -10,6 +10,7 @@ import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig;
 import dev.berth.sandbox.local.LocalProvider;
+import dev.berth.sandbox.local.store.StoreKind;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -49,7 +50,7 @@ final class RehearseCommand implements Subcommand {
         try {
             Path data = Files.createTempDirectory("berth");
             try (LocalProvider provider =
-                    LocalProvider.open(LocalConfig.of(data).withStore(LocalConfig.StoreKind.PLAIN))) {
+                    LocalProvider.open(LocalConfig.of(data).withStore(StoreKind.PLAIN))) {
                 Sandbox sandbox = provider.createEphemeral(
                         SandboxSpec.of("rehearsal", "host").withLimits(Limits.DEFAULT.withDisk(0)));
                 new ForegroundRun(Command.shell("true"), false, console).in(sandbox, Interrupts.install());

@@ -1,6 +1,7 @@
 package dev.berth.sandbox.local;
 
 import dev.berth.sandbox.local.linux.Directories;
+import dev.berth.sandbox.local.linux.IdMap;
 import dev.berth.sandbox.local.linux.Mounts;
 import dev.berth.sandbox.local.linux.ProcessLock;
 import dev.berth.sandbox.local.store.Store;

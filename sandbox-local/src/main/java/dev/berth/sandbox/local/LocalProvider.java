@@ -14,6 +14,7 @@ import dev.berth.sandbox.SandboxProvider;
 import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.cgroup.Cgroups;
+import dev.berth.sandbox.local.linux.IdMap;
 import dev.berth.sandbox.local.store.Stores;
 import dev.berth.sandbox.local.template.Template;
 import dev.berth.sandbox.local.template.TemplateStore;

@@ -1,7 +1,6 @@
 package dev.berth.sandbox.local.store;
 
 import dev.berth.sandbox.SandboxException;
-import dev.berth.sandbox.local.LocalConfig.StoreKind;
 import dev.berth.sandbox.local.linux.ProcessLock;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,7 +1,7 @@
 package dev.berth.sandbox.local.store;
 
-import dev.berth.sandbox.local.IdMap;
 import dev.berth.sandbox.local.linux.Directories;
+import dev.berth.sandbox.local.linux.IdMap;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
-import dev.berth.sandbox.local.IdMap;
+import dev.berth.sandbox.local.linux.IdMap;
 import dev.berth.sandbox.local.linux.ProcessLock;
 import java.io.IOException;
 import java.nio.file.Files;
