@@ -44,7 +44,17 @@ public final class Berth {
 
     public static void main(String[] args) {
         int code = run(Arrays.asList(args), Console.ofThisProcess());
-        System.exit(code);
+        // System.exit waits 300 ms for daemon threads that sit in a system call, as those under virtual threads do;
+        // returning does not, but would wait for ever for a thread that is no daemon.
+        if (code != 0 || otherThreadsHoldUs()) {
+            System.exit(code);
+        }
+    }
+
+    private static boolean otherThreadsHoldUs() {
+        Thread[] threads = new Thread[Thread.activeCount() + 16];
+        int count = Thread.enumerate(threads);
+        return Arrays.stream(threads, 0, count).anyMatch(it -> !it.isDaemon() && !it.equals(Thread.currentThread()));
     }
 
     static int run(List<String> words, Console console) {

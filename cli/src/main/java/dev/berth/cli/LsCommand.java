@@ -1,5 +1,7 @@
 package dev.berth.cli;
 
+import static java.time.temporal.ChronoUnit.SECONDS;
+
 import dev.berth.cli.args.Arguments;
 import dev.berth.cli.args.Option;
 import dev.berth.cli.args.Syntax;
@@ -53,7 +55,7 @@ final class LsCommand implements Subcommand {
                     info.template(),
                     info.runtime(),
                     Sizes.format(info.limits().memoryBytes()),
-                    Durations.format(Duration.between(info.createdAt(), now)));
+                    Durations.format(Duration.between(info.createdAt(), now).truncatedTo(SECONDS)));
         }
         return table;
     }

@@ -3,15 +3,27 @@ package dev.berth.cli;
 import dev.berth.cli.args.Arguments;
 import dev.berth.cli.args.Syntax;
 import dev.berth.cli.args.Syntax.Operands;
+import dev.berth.sandbox.Command;
+import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Sandbox;
+import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.SandboxSpec;
+import dev.berth.sandbox.local.LocalConfig;
+import dev.berth.sandbox.local.LocalProvider;
+import dev.berth.sandbox.local.store.StoreKind;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
 import java.util.jar.JarFile;
 import java.util.stream.Stream;
 
 /**
- * The launcher's training run for the JDK's ahead-of-time cache: loads Berth's own classes and reads command lines,
- * without touching the machine.
+ * The launcher's training run for the JDK's ahead-of-time cache: loads Berth's own classes, reads command lines, and,
+ * where that is possible, runs a command in a sandbox. The cache is of what was used here, so this is a play of what
+ * users do; nothing of it stays.
  */
 final class RehearseCommand implements Subcommand {
     private static final List<List<String>> LINES =
@@ -28,7 +40,35 @@ final class RehearseCommand implements Subcommand {
                 .filter(entry -> entry.endsWith(".jar"))
                 .forEach(RehearseCommand::loadAll);
         LINES.forEach(line -> Berth.run(line, Console.silent()));
+        if (Wiring.isRoot()) {
+            runInASandbox(console);
+        }
         return 0;
+    }
+
+    private static void runInASandbox(Console console) {
+        try {
+            Path data = Files.createTempDirectory("berth");
+            try (LocalProvider provider =
+                    LocalProvider.open(LocalConfig.of(data).withStore(StoreKind.PLAIN))) {
+                Sandbox sandbox = provider.createEphemeral(
+                        SandboxSpec.of("rehearsal", "host").withLimits(Limits.DEFAULT.withDisk(0)));
+                new ForegroundRun(Command.shell("true"), false, console).in(sandbox, Interrupts.install());
+                sandbox.destroy();
+            } finally {
+                remove(data);
+            }
+        } catch (IOException | SandboxException e) {
+            console.say("no sandbox for the rehearsal: " + e.getMessage()); // the cache is only smaller then
+        }
+    }
+
+    private static void remove(Path directory) throws IOException {
+        try (Stream<Path> files = Files.walk(directory)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
     }
 
     private static void loadAll(String jar) {

@@ -5,15 +5,16 @@ import dev.berth.cli.args.Option;
 import dev.berth.cli.args.Syntax;
 import dev.berth.cli.args.Syntax.Operands;
 import dev.berth.cli.args.UsageException;
+import dev.berth.sandbox.Capability;
 import dev.berth.sandbox.Command;
 import dev.berth.sandbox.Limits;
-import dev.berth.sandbox.Origin;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxId;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig;
+import dev.berth.sandbox.local.LocalProvider;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
@@ -94,17 +95,15 @@ final class RunCommand implements Subcommand {
             refuseWhatOnlyANewOneTakes(arguments);
         }
         Interrupts interrupts = Interrupts.install();
-        try (SandboxProvider provider = Wiring.provider(config)) {
+        try (LocalProvider provider = Wiring.provider(config)) {
             if (existing.isPresent()) {
                 Sandbox sandbox = find(provider, existing.get());
                 sandbox.wake();
                 return foreground.in(sandbox, interrupts);
             }
-            String template = arguments
-                    .get(TEMPLATE)
-                    .orElseGet(() -> Wiring.templates(config).preferred());
             boolean keep = arguments.has(KEEP);
-            Sandbox sandbox = provider.create(fresh(template, limits, keep));
+            SandboxSpec spec = fresh(arguments, provider, limits);
+            Sandbox sandbox = keep ? provider.create(spec) : provider.createEphemeral(spec);
             try {
                 return foreground.in(sandbox, interrupts);
             } finally {
@@ -152,11 +151,16 @@ final class RunCommand implements Subcommand {
         }
     }
 
-    private static SandboxSpec fresh(String template, Limits limits, boolean keep) {
+    private static SandboxSpec fresh(Arguments arguments, LocalProvider provider, Limits limits) {
         String id =
                 "run-" + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
-        Map<String, String> labels = keep ? Map.of() : RunOwner.labels();
-        return new SandboxSpec(new SandboxId(id), Origin.template(template), limits, Map.of(), labels);
+        String template = arguments
+                .get(TEMPLATE)
+                .orElseGet(() -> provider.templates().defaultTemplate().id());
+        // A limit that was asked for is enforced or refused; one that is only our default may have to be left out.
+        boolean unlimited =
+                arguments.get(DISK).isEmpty() && !provider.capabilities().contains(Capability.DISK_LIMIT);
+        return SandboxSpec.of(id, template).withLimits(unlimited ? limits.withDisk(0) : limits);
     }
 
     private static Sandbox find(SandboxProvider provider, SandboxId id) {

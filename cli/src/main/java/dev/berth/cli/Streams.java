@@ -49,13 +49,15 @@ final class Streams {
 
     private void copy(RunningCommand command, InputStream from, OutputStream to) {
         byte[] buffer = new byte[BUFFER];
+        boolean open = true;
         try (from) {
             for (int n = from.read(buffer); n >= 0; n = from.read(buffer)) {
-                if (!write(to, buffer, n)) {
-                    // As SIGPIPE would have done, had the command written to that pipe itself.
+                if (open && !write(to, buffer, n)) {
+                    // As SIGPIPE would have done, had the command written to that pipe itself. What it wrote before is
+                    // still to be read, since its end comes after its output.
+                    open = false;
                     broken.set(true);
                     command.signal(Signal.KILL);
-                    return;
                 }
             }
         } catch (IOException e) {

@@ -21,15 +21,22 @@ final class Table {
         int[] widths = new int[columns];
         for (List<String> line : lines) {
             for (int i = 0; i < columns; i++) {
-                widths[i] = Math.max(widths[i], line.get(i).length());
+                widths[i] = Math.max(widths[i], width(line.get(i)));
             }
         }
         for (List<String> line : lines) {
             StringBuilder text = new StringBuilder();
             for (int i = 0; i < columns; i++) {
-                text.append(line.get(i)).repeat(' ', widths[i] - line.get(i).length() + 2);
+                text.append(line.get(i)).repeat(' ', widths[i] - width(line.get(i)) + 2);
             }
             out.println(text.toString().stripTrailing());
         }
+    }
+
+    /** On the screen, where colours take no room. */
+    private static int width(String cell) {
+        return cell.indexOf('\033') < 0
+                ? cell.length()
+                : cell.replaceAll("\033\\[[0-9]+m", "").length();
     }
 }

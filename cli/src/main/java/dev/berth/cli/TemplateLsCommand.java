@@ -1,8 +1,12 @@
 package dev.berth.cli;
 
+import static java.time.temporal.ChronoUnit.SECONDS;
+
 import dev.berth.cli.args.Arguments;
 import dev.berth.cli.args.Syntax;
 import dev.berth.cli.args.Syntax.Operands;
+import dev.berth.sandbox.local.template.Template;
+import dev.berth.sandbox.local.template.TemplateStore;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -22,20 +26,19 @@ final class TemplateLsCommand implements Subcommand {
 
     @Override
     public int run(Arguments arguments, Console console) {
-        Templates templates = Wiring.templates(LocalOptions.config(arguments, console.env()));
+        TemplateStore templates = Wiring.templates(LocalOptions.config(arguments, console.env()));
         table(templates.list(), Instant.now()).print(console.out());
         return 0;
     }
 
-    static Table table(List<Templates.Entry> entries, Instant now) {
-        Table table = new Table("NAME", "SIZE", "BUILT");
-        for (Templates.Entry entry : entries) {
+    static Table table(List<Template> templates, Instant now) {
+        Table table = new Table("NAME", "SIZE", "USER", "AGE");
+        for (Template template : templates) {
             table.add(
-                    entry.name(),
-                    entry.bytes() == 0 ? "-" : Sizes.format(entry.bytes()),
-                    entry.builtAt()
-                            .map(at -> Durations.format(Duration.between(at, now)) + " ago")
-                            .orElse("-"));
+                    template.id(),
+                    Sizes.format(template.size()),
+                    template.user() + (template.sudo() ? " (sudo)" : ""),
+                    Durations.format(Duration.between(template.createdAt(), now).truncatedTo(SECONDS)));
         }
         return table;
     }

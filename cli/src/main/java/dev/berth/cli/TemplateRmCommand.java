@@ -3,7 +3,9 @@ package dev.berth.cli;
 import dev.berth.cli.args.Arguments;
 import dev.berth.cli.args.Syntax;
 import dev.berth.cli.args.Syntax.Operands;
+import dev.berth.sandbox.local.LocalProvider;
 import java.util.List;
+import java.util.Set;
 
 /** {@code berth template rm}. */
 final class TemplateRmCommand implements Subcommand {
@@ -20,8 +22,14 @@ final class TemplateRmCommand implements Subcommand {
 
     @Override
     public int run(Arguments arguments, Console console) {
-        Templates templates = Wiring.templates(LocalOptions.config(arguments, console.env()));
-        arguments.operands().forEach(templates::remove);
+        try (LocalProvider provider = Wiring.provider(LocalOptions.config(arguments, console.env()))) {
+            Set<String> used = provider.templatesInUse();
+            for (String name : arguments.operands()) {
+                provider.templates()
+                        .remove(name, template -> used.contains(template.id()))
+                        .forEach(removed -> console.out().println(removed.id()));
+            }
+        }
         return 0;
     }
 }

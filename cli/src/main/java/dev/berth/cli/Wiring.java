@@ -1,25 +1,26 @@
 package dev.berth.cli;
 
 import dev.berth.sandbox.SandboxException;
-import dev.berth.sandbox.SandboxProvider;
 import dev.berth.sandbox.local.LocalConfig;
+import dev.berth.sandbox.local.LocalProvider;
+import dev.berth.sandbox.local.template.TemplateStore;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** The composition root: the one place that knows which classes stand behind the interfaces. */
+/** The composition root: the one place where the parts of the product are made and put together. */
 final class Wiring {
     private Wiring() {}
 
-    static SandboxProvider provider(LocalConfig config) {
+    static LocalProvider provider(LocalConfig config) {
         requireRoot();
-        throw SandboxException.unsupported("the local provider is not wired in yet: " + config);
+        return LocalProvider.open(config);
     }
 
-    static Templates templates(LocalConfig config) {
+    static TemplateStore templates(LocalConfig config) {
         requireRoot();
-        throw SandboxException.unsupported("the templates are not wired in yet: " + config);
+        return new TemplateStore(config.templates());
     }
 
     static boolean isRoot() {

@@ -166,7 +166,7 @@ public abstract class SandboxContract {
         assertFails(ErrorCode.NOT_FOUND, () -> sandbox.run(Command.of("/no/such/program")));
         assertFails(ErrorCode.DENIED, () -> sandbox.run(Command.of("/etc/passwd")));
         assertFails(ErrorCode.DENIED, () -> sandbox.run(Command.of("/tmp")));
-        assertFails(ErrorCode.NOT_FOUND, () -> sandbox.run(Command.of("true").withCwd("/no/such/dir")));
+        assertFails(ErrorCode.INVALID, () -> sandbox.run(Command.of("true").withCwd("/no/such/dir")));
         assertThat(run(sandbox, "echo fine").stdout()).isEqualTo("fine\n");
         assertThat(sandbox.commands()).isEmpty();
     }

@@ -1,18 +1,17 @@
 package dev.berth.sandbox.local;
 
 import dev.berth.sandbox.local.linux.Directories;
+import dev.berth.sandbox.local.linux.IdMap;
 import dev.berth.sandbox.local.linux.Mounts;
+import dev.berth.sandbox.local.linux.ProcessLock;
 import dev.berth.sandbox.local.store.Store;
 import dev.berth.sandbox.local.template.Template;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Optional;
@@ -34,8 +33,8 @@ import tools.jackson.databind.json.JsonMapper;
  * boot_id, runtime.log
  * </pre>
  *
- * The runtime walks to root/ as the sandbox's root user, so directories on the way can be passed by everybody; the name
- * of a box is random, and what is in it is readable by its owner only.
+ * The runtime walks to root/ as the sandbox's root user, so directories on the way can be passed by it. The directory of
+ * all boxes can be passed by nobody else but root: what is mounted here holds setuid programs and people's files.
  */
 final class Box {
     static final String SOCKET = "guest.sock";
@@ -45,7 +44,7 @@ final class Box {
 
     private final String name;
     private final Path directory;
-    private @Nullable FileChannel lockFile;
+    private @Nullable ProcessLock lock;
 
     Box(Path boxes, String name) {
         this.name = name;
@@ -94,34 +93,19 @@ final class Box {
         makeDirectory(bundle());
     }
 
-    /** Takes the box for this process. Returns false if a living process has it. */
-    boolean lock() throws IOException {
-        if (lockFile != null) {
-            return true;
-        }
-        FileChannel channel;
-        try {
-            channel = FileChannel.open(directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-        } catch (NoSuchFileException e) {
+    /** Takes the box for this process. Returns false if it is taken, by this process or another that lives. */
+    boolean lock() {
+        if (!Files.isDirectory(directory)) {
             return false;
         }
-        try {
-            FileLock lock = channel.tryLock();
-            if (lock != null) {
-                lockFile = channel;
-                return true;
-            }
-        } catch (OverlappingFileLockException e) {
-            // Another provider in this very process has it.
-        }
-        channel.close();
-        return false;
+        lock = ProcessLock.tryAcquire(directory.resolve("lock")).orElse(null);
+        return lock != null;
     }
 
-    void unlock() throws IOException {
-        if (lockFile != null) {
-            lockFile.close();
-            lockFile = null;
+    void unlock() {
+        if (lock != null) {
+            lock.close();
+            lock = null;
         }
     }
 
@@ -153,12 +137,17 @@ final class Box {
         long flags = Mounts.NODEV | (template.sudo() ? 0 : Mounts.NOSUID);
         Mounts.mount("overlay", "berth-" + name, root(), flags, layers);
         for (String path : template.readOnlyHostPaths()) {
-            Mounts.bindReadOnly(Path.of(path), Path.of(root() + path));
+            Path target = Path.of(root() + path);
+            if (!Files.isDirectory(target, LinkOption.NOFOLLOW_LINKS)) {
+                throw new IOException(path + " is not a directory in the sandbox any more");
+            }
+            Mounts.bindReadOnly(Path.of(path), target);
         }
     }
 
+    /** A mounted root is another device than the directory it is in; nothing the sandbox does can change that. */
     boolean mounted() throws IOException {
-        return Files.exists(root().resolve(".berth"));
+        return !Files.getAttribute(root(), "unix:dev").equals(Files.getAttribute(directory, "unix:dev"));
     }
 
     void unmount() throws IOException {

@@ -3,22 +3,17 @@ package dev.berth.sandbox.local;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxId;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,42 +26,10 @@ final class Boxes {
 
     private final Machine machine;
     private final Checkpoints checkpoints;
-    private @Nullable FileChannel presence;
 
     Boxes(Machine machine, Checkpoints checkpoints) {
         this.machine = machine;
         this.checkpoints = checkpoints;
-    }
-
-    /** Sweeps, and makes this process known to others that open the same data directory. */
-    void open() throws IOException {
-        FileChannel channel = FileChannel.open(
-                machine.data().resolve("providers.lock"),
-                StandardOpenOption.CREATE,
-                StandardOpenOption.READ,
-                StandardOpenOption.WRITE);
-        presence = channel;
-        try {
-            FileLock alone = channel.tryLock();
-            if (alone != null) {
-                checkpoints.sweep();
-                alone.release();
-            }
-            channel.lock(0, Long.MAX_VALUE, true);
-        } catch (OverlappingFileLockException e) {
-            LOG.debug("another provider of this process has the data directory open");
-        }
-        sweep();
-    }
-
-    void close() {
-        try {
-            if (presence != null) {
-                presence.close();
-            }
-        } catch (IOException e) {
-            LOG.warn("could not close the data directory", e);
-        }
     }
 
     /** A new box, held by this process. */
@@ -152,7 +115,8 @@ final class Boxes {
      * Removes what no process holds and no sandbox needs. A tree or cgroup never exists without its box, nor a name
      * without one, so what does is left from a crash.
      */
-    private void sweep() throws IOException {
+    void sweep() throws IOException {
+        checkpoints.sweep();
         for (Box box : all()) {
             if (box.lock()) {
                 Optional<BoxRecord> record = box.record();

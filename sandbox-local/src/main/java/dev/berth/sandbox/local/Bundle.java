@@ -1,5 +1,6 @@
 package dev.berth.sandbox.local;
 
+import dev.berth.sandbox.local.linux.IdMap;
 import dev.berth.sandbox.local.template.Template;
 import java.io.IOException;
 import java.nio.file.Files;

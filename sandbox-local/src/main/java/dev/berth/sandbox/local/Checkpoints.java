@@ -5,6 +5,7 @@ import dev.berth.sandbox.Checkpoint;
 import dev.berth.sandbox.CheckpointId;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxId;
+import dev.berth.sandbox.local.linux.ProcessLock;
 import dev.berth.sandbox.local.store.Changes;
 import dev.berth.sandbox.local.store.Store;
 import dev.berth.sandbox.local.template.Template;
@@ -33,6 +34,8 @@ final class Checkpoints {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static final Logger LOG = LoggerFactory.getLogger(Checkpoints.class);
     private static final String TREE = "checkpoint-";
+    private static final String COMPLETE = ".json";
+    private static final String PARTIAL = ".partial";
 
     private final Machine machine;
 
@@ -64,20 +67,22 @@ final class Checkpoints {
             throw SandboxException.invalid("a checkpoint's name has 1 to 200 characters");
         }
         String id = Names.random("cp-");
-        store().copy(of.tree(), TREE + id, true);
-        // Measured after the copy, which has the store count what was only in memory before.
-        Entry entry = new Entry(
-                id,
-                name,
-                of.sandboxId().value(),
-                of.parent(),
-                of.template(),
-                store().used(of.tree()) + of.inheritedBytes(),
-                machine.clock().instant());
-        Path partial = machine.checkpoints().resolve(entry.id() + ".partial");
-        Files.write(partial, JSON.writeValueAsBytes(entry));
-        Files.move(partial, file(entry.id()), StandardCopyOption.ATOMIC_MOVE);
-        return entry.checkpoint();
+        Path partial = partial(id);
+        try (var _ = ProcessLock.acquire(partial)) {
+            store().copy(of.tree(), TREE + id, true);
+            // Measured after the copy, which has the store count what was only in memory before.
+            Entry entry = new Entry(
+                    id,
+                    name,
+                    of.sandboxId().value(),
+                    of.parent(),
+                    of.template(),
+                    store().used(of.tree()) + of.inheritedBytes(),
+                    machine.clock().instant());
+            Files.write(partial, JSON.writeValueAsBytes(entry));
+            Files.move(partial, file(id), StandardCopyOption.ATOMIC_MOVE);
+            return entry.checkpoint();
+        }
     }
 
     Entry get(CheckpointId id) throws IOException {
@@ -90,7 +95,7 @@ final class Checkpoints {
 
     List<Checkpoint> list() throws IOException {
         List<Checkpoint> found = new ArrayList<>();
-        for (String id : ids()) {
+        for (String id : ids(COMPLETE)) {
             try {
                 found.add(get(new CheckpointId(id)).checkpoint());
             } catch (SandboxException e) {
@@ -133,46 +138,61 @@ final class Checkpoints {
         if (!earlier.sandbox().equals(record.sandboxId().value())) {
             throw SandboxException.invalid("checkpoint " + from + " is of another sandbox");
         }
-        String now = TREE + Names.random("now-");
-        store().copy(record.tree(), now, true);
-        try {
-            return Changes.between(store().upper(earlier.tree()), store().upper(now), template.root());
+        String now = Names.random("now-");
+        Path partial = partial(now);
+        try (var _ = ProcessLock.acquire(partial)) {
+            store().copy(record.tree(), TREE + now, true);
+            return Changes.between(store().upper(earlier.tree()), store().upper(TREE + now), template.root());
         } finally {
-            store().delete(now);
+            store().delete(TREE + now);
+            Files.deleteIfExists(partial);
         }
     }
 
     Set<String> templatesInUse() throws IOException {
         Set<String> used = new HashSet<>();
-        for (String id : ids()) {
+        for (String id : ids(COMPLETE)) {
             used.add(get(new CheckpointId(id)).template());
         }
         return used;
     }
 
-    /** Removes what a crash left half-made. Only while no other provider works on the same data directory. */
+    /** Removes what crashes left half-made. What is being made right now has its partial file, and that is locked. */
     void sweep() throws IOException {
-        Set<String> known = new HashSet<>(ids());
-        for (String tree : store().trees()) {
-            if (tree.startsWith(TREE) && !known.contains(tree.substring(TREE.length()))) {
-                store().delete(tree);
+        for (String id : ids(PARTIAL)) {
+            try (ProcessLock free = ProcessLock.tryAcquire(partial(id)).orElse(null)) {
+                if (free != null) {
+                    store().delete(TREE + id);
+                    Files.deleteIfExists(partial(id));
+                }
             }
+        }
+        Set<String> trees = new HashSet<>(store().trees());
+        trees.removeIf(tree -> !tree.startsWith(TREE));
+        ids(PARTIAL).forEach(id -> trees.remove(TREE + id));
+        ids(COMPLETE).forEach(id -> trees.remove(TREE + id));
+        for (String tree : trees) {
+            store().delete(tree);
         }
     }
 
-    private List<String> ids() throws IOException {
+    private List<String> ids(String suffix) throws IOException {
         List<String> ids = new ArrayList<>();
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(machine.checkpoints(), "*.json")) {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(machine.checkpoints(), "*" + suffix)) {
             for (Path file : files) {
                 String name = file.getFileName().toString();
-                ids.add(name.substring(0, name.length() - ".json".length()));
+                ids.add(name.substring(0, name.length() - suffix.length()));
             }
         }
         return ids;
     }
 
     private Path file(String id) {
-        return machine.checkpoints().resolve(id + ".json");
+        return machine.checkpoints().resolve(id + COMPLETE);
+    }
+
+    private Path partial(String id) {
+        return machine.checkpoints().resolve(id + PARTIAL);
     }
 
     private Store store() {

@@ -5,6 +5,7 @@ import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.local.files.Accounts;
 import dev.berth.sandbox.local.files.Accounts.Account;
 import dev.berth.sandbox.local.guest.Start;
+import dev.berth.sandbox.local.linux.IdMap;
 import dev.berth.sandbox.local.template.Template;
 import java.nio.file.Path;
 import java.util.List;

@@ -1,6 +1,7 @@
 package dev.berth.sandbox.local;
 
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.store.StoreKind;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
@@ -23,14 +24,6 @@ public record LocalConfig(
         CRUN,
         RUNC,
         RUNSC
-    }
-
-    /** How the files of sandboxes are kept. */
-    public enum StoreKind {
-        /** btrfs if it can be had, else plain directories. */
-        AUTO,
-        BTRFS,
-        PLAIN
     }
 
     public LocalConfig {

@@ -14,6 +14,7 @@ import dev.berth.sandbox.SandboxProvider;
 import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.cgroup.Cgroups;
+import dev.berth.sandbox.local.linux.IdMap;
 import dev.berth.sandbox.local.store.Stores;
 import dev.berth.sandbox.local.template.Template;
 import dev.berth.sandbox.local.template.TemplateStore;
@@ -95,14 +96,16 @@ public final class LocalProvider implements SandboxProvider {
                     Cgroups.detect(group(data)),
                     Programs.unpack(data),
                     Clock.systemUTC());
-            directory(machine.boxes(), "rwx--x--x");
+            // The runtime passes here as the sandbox's root user; people with accounts on this machine may not.
+            directory(machine.boxes(), "rwx--x---");
+            Files.setAttribute(machine.boxes(), "unix:gid", IdMap.toHost(0));
             directory(machine.ids(), "rwx------");
             directory(machine.checkpoints(), "rwx------");
             machine.cgroups().prepare();
             Kernel.raiseInotifyLimits();
             LocalProvider provider = new LocalProvider(machine, config);
             provider.runtime(config.runtime());
-            provider.boxes.open();
+            provider.boxes.sweep();
             provider.warm.start();
             var _ = provider.housekeeping.scheduleWithFixedDelay(
                     provider::lookAfterLinks, HOUSEKEEPING.toMillis(), HOUSEKEEPING.toMillis(), TimeUnit.MILLISECONDS);
@@ -406,12 +409,11 @@ public final class LocalProvider implements SandboxProvider {
                 } else {
                     sandbox.leave();
                 }
-            } catch (IOException | SandboxException e) {
+            } catch (SandboxException e) {
                 LOG.warn("could not let go of sandbox {}: {}", sandbox.id(), e.getMessage());
             }
         }
         served.clear();
-        boxes.close();
         machine.cgroups().removeIfEmpty();
     }
 

@@ -6,6 +6,7 @@ import dev.berth.sandbox.CheckpointId;
 import dev.berth.sandbox.Command;
 import dev.berth.sandbox.CommandInfo;
 import dev.berth.sandbox.Connection;
+import dev.berth.sandbox.FileInfo;
 import dev.berth.sandbox.Limit;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.RunningCommand;
@@ -118,7 +119,7 @@ final class LocalSandbox implements Sandbox {
     }
 
     /** Stops serving it and leaves it as it is. */
-    void leave() throws IOException {
+    void leave() {
         lifecycle.lock();
         try {
             GuestLink served = link;
@@ -276,6 +277,7 @@ final class LocalSandbox implements Sandbox {
                 }
                 default -> {
                     endProcesses();
+                    restoreMountPoints();
                     startGuest();
                 }
             }
@@ -299,7 +301,11 @@ final class LocalSandbox implements Sandbox {
             remove(machine, box, record.tree());
             onDestroyed.accept(record);
         } catch (IOException e) {
+            destroyed = false; // so that it can be tried again
             throw failed("destroy", e);
+        } catch (SandboxException e) {
+            destroyed = false;
+            throw e;
         } finally {
             lifecycle.unlock();
         }
@@ -420,6 +426,22 @@ final class LocalSandbox implements Sandbox {
             LOG.warn("sandbox {}: what it writes to /tmp will be lost when it stops: {}", box.name(), e.getMessage());
             return false;
         }
+    }
+
+    /** What the runtime mounts the guest on is a file of the sandbox, whose root user may have removed or replaced it. */
+    private void restoreMountPoints() {
+        boolean intact = kind("/.berth/guest") == FileInfo.Type.FILE && kind("/.berth/link") == FileInfo.Type.DIRECTORY;
+        if (!intact) {
+            if (files.exists("/.berth")) {
+                files.remove("/.berth");
+            }
+            files.makeDirectory("/.berth/link");
+            files.write("/.berth/guest", InputStream.nullInputStream());
+        }
+    }
+
+    private FileInfo.@Nullable Type kind(String path) {
+        return files.exists(path) ? files.stat(path).type() : null;
     }
 
     private GuestLink listen() throws IOException {

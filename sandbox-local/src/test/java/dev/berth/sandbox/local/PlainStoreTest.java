@@ -14,7 +14,7 @@ import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxId;
 import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
-import dev.berth.sandbox.local.LocalConfig.StoreKind;
+import dev.berth.sandbox.local.store.StoreKind;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;

@@ -3,10 +3,10 @@ package dev.berth.sandbox.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
-import dev.berth.sandbox.local.LocalConfig.StoreKind;
 import dev.berth.sandbox.local.cgroup.Cgroups;
 import dev.berth.sandbox.local.linux.Directories;
 import dev.berth.sandbox.local.linux.Mounts;
+import dev.berth.sandbox.local.store.StoreKind;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -7,7 +7,7 @@ import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
-import dev.berth.sandbox.local.LocalConfig.StoreKind;
+import dev.berth.sandbox.local.store.StoreKind;
 import java.io.IOException;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;

@@ -2,8 +2,8 @@ package dev.berth.sandbox.local.files;
 
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
-import dev.berth.sandbox.local.IdMap;
 import dev.berth.sandbox.local.linux.ErrnoException;
+import dev.berth.sandbox.local.linux.IdMap;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.channels.FileChannel;

@@ -1,6 +1,6 @@
 package dev.berth.sandbox.local.files;
 
-import dev.berth.sandbox.local.IdMap;
+import dev.berth.sandbox.local.linux.IdMap;
 
 /** Who owns a file, with ids as the host sees them. */
 record Owner(int uid, int gid) {

@@ -1,7 +1,7 @@
 package dev.berth.sandbox.local.files;
 
 import dev.berth.sandbox.FileInfo;
-import dev.berth.sandbox.local.IdMap;
+import dev.berth.sandbox.local.linux.IdMap;
 import dev.berth.sandbox.local.linux.Libc;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

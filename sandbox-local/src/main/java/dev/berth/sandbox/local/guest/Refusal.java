@@ -24,9 +24,10 @@ final class Refusal {
                         ? SandboxException.limit("could not start the command: the sandbox is at its pids limit")
                         : SandboxException.limit("could not start the command: the sandbox is at its memory limit");
             case CWD ->
-                errno == ErrnoException.ENOENT
-                        ? SandboxException.notFound("could not start the command: its working directory does not exist")
-                        : SandboxException.invalid("could not start the command in its working directory: " + why);
+                SandboxException.invalid(
+                        errno == ErrnoException.ENOENT
+                                ? "could not start the command: its working directory does not exist in the sandbox"
+                                : "could not start the command in its working directory: " + why);
             case USER -> SandboxException.invalid("could not start the command as that user: " + why);
             case EXEC ->
                 switch (errno) {

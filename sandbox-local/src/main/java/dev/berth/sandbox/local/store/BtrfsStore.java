@@ -36,6 +36,7 @@ final class BtrfsStore implements Store {
     /** @param pool a directory on btrfs, mounted for us from {@code file} or the machine's own */
     static BtrfsStore open(Path pool, PoolFile file) throws IOException {
         Files.createDirectories(pool);
+        Files.setPosixFilePermissions(pool, Trees.PRIVATE);
         boolean simple = Btrfs.enableQuota(pool);
         return new BtrfsStore(pool, file, simple, Path.of("/sys/fs/btrfs", Btrfs.filesystemId(pool), "qgroups"));
     }

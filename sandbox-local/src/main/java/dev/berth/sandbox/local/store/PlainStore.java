@@ -20,6 +20,7 @@ final class PlainStore implements Store {
 
     PlainStore(Path pool) throws IOException {
         this.pool = Files.createDirectories(pool);
+        Files.setPosixFilePermissions(pool, Trees.PRIVATE);
     }
 
     @Override

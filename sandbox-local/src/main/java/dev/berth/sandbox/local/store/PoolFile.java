@@ -39,6 +39,10 @@ final class PoolFile {
         run("mount", "-o", "loop,noatime,discard=async", image.toString(), mountPoint.toString());
     }
 
+    boolean exists() {
+        return Files.exists(image);
+    }
+
     void unmount() throws IOException {
         Mounts.unmount(mountPoint);
     }

@@ -1,7 +1,7 @@
 package dev.berth.sandbox.local.store;
 
 import dev.berth.sandbox.SandboxException;
-import dev.berth.sandbox.local.LocalConfig.StoreKind;
+import dev.berth.sandbox.local.linux.ProcessLock;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.slf4j.Logger;
@@ -19,13 +19,14 @@ public final class Stores {
             return new PlainStore(data.resolve("trees"));
         }
         PoolFile file = new PoolFile(data.resolve("pool.btrfs"), pool);
-        try {
+        try (var _ = ProcessLock.acquire(data.resolve("pool.lock"))) {
             if (!Store.isBtrfs(data)) {
                 file.mount(poolBytes);
             }
             return BtrfsStore.open(pool, file);
         } catch (SandboxException | IOException e) {
-            if (kind == StoreKind.BTRFS) {
+            // Once there is a pool, sandboxes live in it, and going on without would be losing them.
+            if (kind == StoreKind.BTRFS || file.exists()) {
                 throw e;
             }
             LOG.warn("no btrfs here, so checkpoints are copies and disk is not limited: {}", e.getMessage());

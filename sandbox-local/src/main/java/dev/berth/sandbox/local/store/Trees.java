@@ -1,14 +1,19 @@
 package dev.berth.sandbox.local.store;
 
-import dev.berth.sandbox.local.IdMap;
 import dev.berth.sandbox.local.linux.Directories;
+import dev.berth.sandbox.local.linux.IdMap;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
 
 /** What both kinds of store do inside a tree. */
 final class Trees {
+    /** Trees hold setuid programs of the sandboxes' root user; nobody on the machine may reach them by this way. */
+    static final Set<PosixFilePermission> PRIVATE = PosixFilePermissions.fromString("rwx------");
+
     private Trees() {}
 
     /** The root directory of a sandbox belongs to its root user. */

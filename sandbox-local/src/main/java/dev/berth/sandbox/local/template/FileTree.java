@@ -1,6 +1,6 @@
 package dev.berth.sandbox.local.template;
 
-import dev.berth.sandbox.local.IdMap;
+import dev.berth.sandbox.local.linux.IdMap;
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;

@@ -1,7 +1,7 @@
 package dev.berth.sandbox.local.template;
 
 import dev.berth.sandbox.SandboxException;
-import dev.berth.sandbox.local.IdMap;
+import dev.berth.sandbox.local.linux.IdMap;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

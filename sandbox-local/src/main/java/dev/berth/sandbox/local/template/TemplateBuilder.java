@@ -2,6 +2,7 @@ package dev.berth.sandbox.local.template;
 
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.linux.ProcessLock;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -72,7 +73,7 @@ public final class TemplateBuilder {
         String name = checkedName(text);
         requireTools();
         store.prepare();
-        try (DirectoryLock _ = lock(progress)) {
+        try (ProcessLock _ = lock(progress)) {
             FileTree.privateDirectory(store.buildDirectory());
             FileTree.deleteChildren(store.buildDirectory());
             Optional<Template> parent = parent(file);
@@ -98,10 +99,10 @@ public final class TemplateBuilder {
         }
     }
 
-    private DirectoryLock lock(Consumer<BuildEvent> progress) {
-        return DirectoryLock.tryAcquire(store.buildLock()).orElseGet(() -> {
+    private ProcessLock lock(Consumer<BuildEvent> progress) {
+        return ProcessLock.tryAcquire(store.buildLock()).orElseGet(() -> {
             progress.accept(new BuildEvent.Waiting());
-            return DirectoryLock.acquire(store.buildLock());
+            return ProcessLock.acquire(store.buildLock());
         });
     }
 

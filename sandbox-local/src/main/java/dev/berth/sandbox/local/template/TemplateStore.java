@@ -2,6 +2,7 @@ package dev.berth.sandbox.local.template;
 
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.linux.ProcessLock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -104,10 +105,10 @@ public final class TemplateStore {
     public List<Template> remove(String nameOrId, Predicate<Template> inUse) {
         TemplateName wanted = TemplateName.parse(nameOrId);
         prepare();
-        try (DirectoryLock _ = DirectoryLock.tryAcquire(buildLock())
+        try (ProcessLock _ = ProcessLock.tryAcquire(buildLock())
                         .orElseThrow(() -> SandboxException.conflict("could not remove the template " + nameOrId
                                 + ": one is being built right now; try again when that is done"));
-                DirectoryLock _ = DirectoryLock.acquire(lockFile())) {
+                ProcessLock _ = ProcessLock.acquire(lockFile())) {
             List<Template> doomed = new ArrayList<>();
             for (int version : versions(wanted.name())) {
                 if (wanted.version().isEmpty() || wanted.version().getAsInt() == version) {
@@ -143,7 +144,7 @@ public final class TemplateStore {
      */
     public long clearCache() {
         prepare();
-        try (DirectoryLock _ = DirectoryLock.tryAcquire(buildLock())
+        try (ProcessLock _ = ProcessLock.tryAcquire(buildLock())
                 .orElseThrow(() -> SandboxException.conflict(
                         "could not clear the build cache: a template is being built; try again when that is done"))) {
             long size = Files.isDirectory(cacheDirectory()) ? FileTree.size(cacheDirectory()) : 0;
@@ -174,7 +175,7 @@ public final class TemplateStore {
         long size = FileTree.size(finished.resolve(TemplateJson.ROOT));
         Disk.flush(finished);
         prepare();
-        try (DirectoryLock _ = DirectoryLock.acquire(lockFile())) {
+        try (ProcessLock _ = ProcessLock.acquire(lockFile())) {
             return publishLocked(finished, draft, size);
         }
     }
@@ -238,7 +239,7 @@ public final class TemplateStore {
 
     private Template makeHost(String recipe) throws IOException {
         prepare();
-        try (DirectoryLock _ = DirectoryLock.acquire(lockFile())) {
+        try (ProcessLock _ = ProcessLock.acquire(lockFile())) {
             Optional<Template> made =
                     newest(HostTemplate.NAME).filter(t -> t.recipe().equals(recipe));
             if (made.isPresent()) {

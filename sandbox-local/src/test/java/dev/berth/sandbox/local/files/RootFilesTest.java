@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.FileInfo;
-import dev.berth.sandbox.local.IdMap;
+import dev.berth.sandbox.local.linux.IdMap;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

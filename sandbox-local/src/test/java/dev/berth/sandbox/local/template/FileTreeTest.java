@@ -2,7 +2,7 @@ package dev.berth.sandbox.local.template;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.sandbox.local.IdMap;
+import dev.berth.sandbox.local.linux.IdMap;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

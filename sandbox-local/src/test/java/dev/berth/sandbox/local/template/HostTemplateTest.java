@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
-import dev.berth.sandbox.local.IdMap;
+import dev.berth.sandbox.local.linux.IdMap;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -7,7 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
-import dev.berth.sandbox.local.IdMap;
+import dev.berth.sandbox.local.linux.IdMap;
+import dev.berth.sandbox.local.linux.ProcessLock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -306,7 +307,7 @@ class TemplateBuilderTest {
     @Test
     void waitsForAnotherBuildAndSaysSo() throws Exception {
         CompletableFuture<Template> build;
-        try (DirectoryLock _ = lock()) {
+        try (ProcessLock _ = lock()) {
             build = CompletableFuture.supplyAsync(() -> build("from host\nrun true"));
             while (events.isEmpty()) {
                 TimeUnit.MILLISECONDS.sleep(5);
@@ -385,9 +386,9 @@ class TemplateBuilderTest {
         return builder.build(file(text), "test", events::add);
     }
 
-    private DirectoryLock lock() {
+    private ProcessLock lock() {
         store.prepare();
-        return DirectoryLock.acquire(store.buildLock());
+        return ProcessLock.acquire(store.buildLock());
     }
 
     private List<String> cachedSteps() {

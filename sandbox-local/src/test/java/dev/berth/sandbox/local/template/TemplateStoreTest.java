@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.linux.ProcessLock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -142,7 +143,7 @@ class TemplateStoreTest {
     @Test
     void refusesToRemoveWhileABuildMayBeUsingIt() {
         publish("tools");
-        try (DirectoryLock _ = DirectoryLock.acquire(store.buildLock())) {
+        try (ProcessLock _ = ProcessLock.acquire(store.buildLock())) {
             assertThatThrownBy(() -> store.remove("tools", t -> false))
                     .isInstanceOfSatisfying(
                             SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.CONFLICT))

@@ -1,4 +1,4 @@
-package dev.berth.sandbox.local;
+package dev.berth.sandbox.local.linux;
 
 /**
  * How user and group ids of a sandbox look on the host: shifted by a base, so that root inside is nobody outside.
