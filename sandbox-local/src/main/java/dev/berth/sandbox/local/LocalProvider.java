@@ -50,7 +50,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class LocalProvider implements SandboxProvider {
     private static final Logger LOG = LoggerFactory.getLogger(LocalProvider.class);
-    private static final Duration STUCK = Duration.ofSeconds(20);
+    private static final Duration SILENT = Duration.ofSeconds(30);
     private static final Duration HOUSEKEEPING = Duration.ofSeconds(5);
     /** sun_path of unix(7) has 108 bytes. */
     private static final int LONGEST_SOCKET = 107;
@@ -428,7 +428,7 @@ public final class LocalProvider implements SandboxProvider {
     }
 
     private void lookAfterLinks() {
-        served.values().forEach(sandbox -> sandbox.breakStuckLink(STUCK));
+        served.values().forEach(sandbox -> sandbox.lookAfterLink(SILENT));
     }
 
     private OciRuntime runtime(RuntimeKind kind) {

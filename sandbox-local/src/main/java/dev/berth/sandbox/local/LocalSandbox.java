@@ -145,10 +145,10 @@ final class LocalSandbox implements Sandbox {
         return served != null && served.connected();
     }
 
-    void breakStuckLink(Duration patience) {
+    void lookAfterLink(Duration patience) {
         GuestLink served = link;
         if (served != null && !paused) {
-            served.breakIfStuck(patience);
+            served.lookAfter(patience);
         }
     }
 

@@ -57,6 +57,9 @@ public final class GuestLink implements AutoCloseable {
     /** Connections that have not shown a token yet; more are turned away. */
     private static final int STRANGERS = 4;
 
+    /** How long a busy guest may say nothing before it is asked. */
+    private static final Duration SILENCE = Duration.ofSeconds(5);
+
     private static final long HANDSHAKE_SECONDS = 10;
     private static final Duration REPLY_PATIENCE = Duration.ofSeconds(30);
 
@@ -75,7 +78,8 @@ public final class GuestLink implements AutoCloseable {
     private volatile @Nullable SocketChannel current;
     private volatile long writeBegan;
     private volatile CompletableFuture<List<Listed>> listed = new CompletableFuture<>();
-    private volatile CompletableFuture<Void> pong = new CompletableFuture<>();
+    private volatile long heardAt = System.nanoTime();
+    private volatile long askedAt;
     private volatile Runnable onLost = () -> {};
     private volatile boolean closed;
 
@@ -178,29 +182,40 @@ public final class GuestLink implements AutoCloseable {
         }
     }
 
-    /** Whether the guest answers in time. */
-    public boolean ping(Duration patience) {
-        CompletableFuture<Void> answer = new CompletableFuture<>();
-        pong = answer;
-        try {
-            send(new Wire.Out(Wire.PING, 0, 0));
-            answer.get(patience.toNanos(), TimeUnit.NANOSECONDS);
-            return true;
-        } catch (IOException | ExecutionException | TimeoutException e) {
-            return false;
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return false;
+    /**
+     * Asks a guest that has something to do but has been silent whether it is there; to be called every few seconds. One
+     * that does not answer for so long, or does not read what is sent, is given up: what waits for it fails. A kernel of
+     * its own, such as gVisor's, can hang as a whole, and then not even a command's timeout fires inside.
+     */
+    public void lookAfter(Duration patience) {
+        long now = System.nanoTime();
+        long began = writeBegan;
+        boolean stuck = began != 0 && now - began > patience.toNanos();
+        if (current == null || (idle() && began == 0)) {
+            askedAt = 0;
+            return;
+        }
+        if (askedAt != 0 && heardAt - askedAt > 0) {
+            askedAt = 0;
+        }
+        if (stuck || (askedAt != 0 && now - askedAt > patience.toNanos())) {
+            giveUp();
+        } else if (askedAt == 0 && now - heardAt > SILENCE.toNanos()) {
+            askedAt = now;
+            Thread.startVirtualThread(() -> sendQuietly(new Wire.Out(Wire.PING, 0, 0)));
         }
     }
 
-    /** Breaks the connection if a write has been stuck for so long: the guest does not read. */
-    public void breakIfStuck(Duration patience) {
-        long began = writeBegan;
-        if (began != 0 && System.nanoTime() - began > patience.toNanos()) {
-            LOG.warn("sandbox {}: its guest does not read; closing the connection", name);
-            drop(current);
-        }
+    private void giveUp() {
+        LOG.warn("sandbox {}: its guest does not answer; giving up what waits for it", name);
+        askedAt = 0;
+        SandboxException why = SandboxException.unavailable(
+                "the sandbox does not answer; stop it and wake it again, its files are kept");
+        commands.values().forEach(c -> c.fail(why));
+        connections.values().forEach(c -> c.fail(why));
+        commands.clear();
+        connections.clear();
+        drop(current);
     }
 
     @Override
@@ -318,6 +333,7 @@ public final class GuestLink implements AutoCloseable {
                 if (frame == null) {
                     return;
                 }
+                heardAt = System.nanoTime();
                 dispatch(frame);
             }
         } catch (ProtocolException e) {
@@ -383,7 +399,7 @@ public final class GuestLink implements AutoCloseable {
         switch (frame.type) {
             case Wire.REFUSED -> refused(frame.id, frame.u8(), frame.u32());
             case Wire.PROCESSES -> listed.complete(processes(frame));
-            case Wire.PONG -> pong.complete(null);
+            case Wire.PONG -> LOG.trace("sandbox {}: its guest is there", name);
             case Wire.DIALED, Wire.DATA, Wire.DATA_END, Wire.CLOSED, Wire.DATA_TAKEN -> {
                 GuestConnection connection = connections.get(frame.id);
                 if (connection != null) {
