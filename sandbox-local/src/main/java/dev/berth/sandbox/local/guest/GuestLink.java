@@ -3,7 +3,6 @@ package dev.berth.sandbox.local.guest;
 import dev.berth.sandbox.CommandInfo;
 import dev.berth.sandbox.Connection;
 import dev.berth.sandbox.ErrorCode;
-import dev.berth.sandbox.Exit;
 import dev.berth.sandbox.Limit;
 import dev.berth.sandbox.RunningCommand;
 import dev.berth.sandbox.SandboxException;
@@ -19,10 +18,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -53,7 +50,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class GuestLink implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(GuestLink.class);
-    private static final int SMALL_BUFFER = 8 * 1024;
     /** Connections that have not shown a token yet; more are turned away. */
     private static final int STRANGERS = 4;
 
@@ -143,11 +139,11 @@ public final class GuestLink implements AutoCloseable {
 
     public RunningCommand attach(int id, long stdoutFrom, long stderrFrom, Supplier<Set<Limit>> limitsHit) {
         Listed found = list().stream()
-                .filter(l -> l.info.id() == id)
+                .filter(l -> l.info().id() == id)
                 .findFirst()
                 .orElseThrow(() -> SandboxException.notFound("the sandbox has no command " + id));
         GuestCommand command = new GuestCommand(id, this, stdoutFrom, stderrFrom, Inflow.SMALLEST_STEP, limitsHit);
-        command.attached(found.info.pid(), found.stdinTaken, found.stdinReceived);
+        command.attached(found.info().pid(), found.stdinTaken(), found.stdinReceived());
         GuestCommand before = commands.put(id, command);
         if (before != null) {
             before.fail(SandboxException.conflict("somebody else attached to the command"));
@@ -398,7 +394,7 @@ public final class GuestLink implements AutoCloseable {
     private void dispatch(Wire.In frame) throws ProtocolException {
         switch (frame.type) {
             case Wire.REFUSED -> refused(frame.id, frame.u8(), frame.u32());
-            case Wire.PROCESSES -> listed.complete(processes(frame));
+            case Wire.PROCESSES -> listed.complete(Listed.all(frame));
             case Wire.PONG -> LOG.trace("sandbox {}: its guest is there", name);
             case Wire.DIALED, Wire.DATA, Wire.DATA_END, Wire.CLOSED, Wire.DATA_TAKEN -> {
                 GuestConnection connection = connections.get(frame.id);
@@ -428,9 +424,6 @@ public final class GuestLink implements AutoCloseable {
         }
     }
 
-    /** A process in the guest's list, with what only the link needs to know of it. */
-    private record Listed(CommandInfo info, long stdinTaken, long stdinReceived) {}
-
     private List<Listed> list() {
         listing.lock();
         try {
@@ -442,41 +435,6 @@ public final class GuestLink implements AutoCloseable {
         } finally {
             listing.unlock();
         }
-    }
-
-    private static List<Listed> processes(Wire.In frame) throws ProtocolException {
-        int count = frame.u32();
-        List<Listed> found = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            int id = frame.u32();
-            int pid = frame.u32();
-            int flags = frame.u8();
-            Exit exit = GuestCommand.exit(frame.u8(), frame.u8(), (flags & 8) != 0);
-            long stdoutOldest = frame.u64();
-            long stdoutEnd = frame.u64();
-            long stderrOldest = frame.u64();
-            long stderrEnd = frame.u64();
-            long stdinTaken = frame.u64();
-            long stdinReceived = frame.u64();
-            String tag = frame.string();
-            String line = frame.string();
-            Optional<Exit> ended = (flags & 4) != 0 ? Optional.of(exit) : Optional.empty();
-            found.add(new Listed(
-                    new CommandInfo(
-                            id,
-                            pid,
-                            tag,
-                            line,
-                            (flags & 1) != 0,
-                            ended,
-                            stdoutOldest,
-                            stdoutEnd,
-                            stderrOldest,
-                            stderrEnd),
-                    stdinTaken,
-                    stdinReceived));
-        }
-        return found;
     }
 
     private void drop(@Nullable SocketChannel channel) {
@@ -493,57 +451,6 @@ public final class GuestLink implements AutoCloseable {
             closeable.close();
         } catch (Exception e) {
             LOG.debug("closing failed", e);
-        }
-    }
-
-    /** Takes frames off a channel; holds a small buffer while little is going on. */
-    private static final class FrameReader {
-        private final SocketChannel channel;
-        private ByteBuffer buffer = ByteBuffer.allocate(SMALL_BUFFER).limit(0);
-
-        FrameReader(SocketChannel channel) {
-            this.channel = channel;
-        }
-
-        /** The next frame, valid until the one after it is asked for; null at the end. */
-        Wire.@Nullable In next(boolean idle) throws IOException {
-            if (!fill(4, idle)) {
-                return null;
-            }
-            int length = buffer.getInt();
-            if (length < Wire.HEADER - 4 || length > Wire.MAX_FROM_GUEST) {
-                throw new ProtocolException("a frame of " + Integer.toUnsignedLong(length) + " bytes");
-            }
-            if (!fill(length, idle)) {
-                throw new ProtocolException("a frame broke off");
-            }
-            ByteBuffer frame = buffer.slice(buffer.position(), length);
-            buffer.position(buffer.position() + length);
-            return new Wire.In(frame);
-        }
-
-        private boolean fill(int bytes, boolean idle) throws IOException {
-            if (buffer.remaining() >= bytes) {
-                return true;
-            }
-            int size = Math.max(bytes, SMALL_BUFFER);
-            if (buffer.capacity() < size || (idle && buffer.capacity() > size)) {
-                // A streaming command gets room for a whole chunk at a time; an idle sandbox gives it back.
-                int roomy = bytes > SMALL_BUFFER ? Math.max(bytes, 2 * Wire.CHUNK) : size;
-                buffer = ByteBuffer.allocate(roomy).put(buffer).flip();
-            } else {
-                buffer.compact().flip();
-            }
-            while (buffer.remaining() < bytes) {
-                int position = buffer.position();
-                buffer.position(buffer.limit()).limit(buffer.capacity());
-                int n = channel.read(buffer);
-                buffer.limit(buffer.position()).position(position);
-                if (n < 0) {
-                    return false;
-                }
-            }
-            return true;
         }
     }
 }
