@@ -79,6 +79,11 @@ public final class LocalProvider implements SandboxProvider {
             throw SandboxException.unsupported(
                     "sandboxes on this machine need root, to mount and to set limits; try sudo");
         }
+        if (!"UTF-8".equals(System.getProperty("sun.jnu.encoding"))) {
+            throw SandboxException.unsupported(
+                    "this Java cannot name all files that a sandbox may have; start it with a"
+                            + " UTF-8 locale, such as LC_ALL=C.UTF-8");
+        }
         try {
             Path data = directory(config.data(), "rwx--x--x").toRealPath();
             if (data.resolve("boxes/xxxxxxxxxxxx/link")
