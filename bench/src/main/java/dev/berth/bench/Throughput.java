@@ -1,0 +1,85 @@
+package dev.berth.bench;
+
+import dev.berth.bench.report.Must;
+import dev.berth.bench.report.Quantity;
+import dev.berth.bench.report.Quantity.Unit;
+import dev.berth.bench.report.Row;
+import dev.berth.bench.rival.Spawn;
+import dev.berth.bench.rival.Timed;
+import dev.berth.sandbox.Sandbox;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+/** Commands per second with all cores: a sandbox and a caller for each, against a bare spawner for each. */
+final class Throughput implements Measurement {
+    private static final String WHAT = "commands per second, all cores";
+
+    @Override
+    public String name() {
+        return "throughput";
+    }
+
+    @Override
+    public List<Row> measure(Rig rig) throws Exception {
+        rig.progress().begin(WHAT);
+        int cores = Runtime.getRuntime().availableProcessors();
+        List<Timed> inSandboxes = new ArrayList<>();
+        List<Timed> bare = new ArrayList<>();
+        List<Sandbox> sandboxes = new ArrayList<>();
+        for (int i = 0; i < cores; i++) {
+            Sandbox sandbox = rig.create();
+            sandboxes.add(sandbox);
+            inSandboxes.add(() -> Rig.runTrue(sandbox));
+            bare.add(Spawn.of("bash", "-c", "true"));
+        }
+        List<Double> berthRates = new ArrayList<>();
+        List<Double> bareRates = new ArrayList<>();
+        try (ExecutorService virtual = Executors.newVirtualThreadPerTaskExecutor();
+                ExecutorService platform = Executors.newFixedThreadPool(cores)) {
+            int slices = rig.scale().slices();
+            for (int slice = -1; slice < slices; slice++) {
+                rig.progress().step(slice + 2, slices + 1);
+                double berthRate = rate(virtual, inSandboxes, rig.scale().sliceMillis());
+                double bareRate = rate(platform, bare, rig.scale().sliceMillis());
+                if (slice >= 0) {
+                    berthRates.add(berthRate);
+                    bareRates.add(bareRate);
+                }
+            }
+        }
+        sandboxes.forEach(Sandbox::destroy);
+        return List.of(Row.compare(WHAT, median(berthRates), Contender.BARE, median(bareRates))
+                .must(new Must.AtLeastTimes(0.6)));
+    }
+
+    private static double rate(ExecutorService threads, List<Timed> tasks, int millis) throws Exception {
+        long start = System.nanoTime();
+        long end = start + TimeUnit.MILLISECONDS.toNanos(millis);
+        List<Callable<Integer>> loops = new ArrayList<>();
+        for (Timed task : tasks) {
+            loops.add(() -> {
+                int count = 0;
+                while (System.nanoTime() < end) {
+                    task.run();
+                    count++;
+                }
+                return count;
+            });
+        }
+        int total = 0;
+        for (Future<Integer> loop : threads.invokeAll(loops)) {
+            total += loop.get();
+        }
+        return total / ((System.nanoTime() - start) / 1e9);
+    }
+
+    private static Quantity median(List<Double> rates) {
+        List<Double> sorted = rates.stream().sorted().toList();
+        return new Quantity(sorted.get(sorted.size() / 2), Unit.PER_SECOND);
+    }
+}

@@ -1,0 +1,7 @@
+package dev.berth.bench.rival;
+
+/** Something whose duration is measured. */
+@FunctionalInterface
+public interface Timed {
+    void run() throws Exception;
+}

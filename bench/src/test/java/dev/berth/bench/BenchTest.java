@@ -1,0 +1,62 @@
+package dev.berth.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.linux.Mounts;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** With the real provider and the real rivals, so it needs root. */
+class BenchTest {
+    private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+    private final ByteArrayOutputStream err = new ByteArrayOutputStream();
+
+    @TempDir
+    private Path directory;
+
+    @Test
+    void measuresEverythingAndLeavesNothing() throws IOException {
+        Path json = directory.resolve("report.json");
+        int code = run(options().withSize(BenchOptions.Size.QUICK).withJson(json));
+        assertThat(code).as(err.toString(StandardCharsets.UTF_8)).isZero();
+        assertThat(out.toString(StandardCharsets.UTF_8))
+                .contains("create + first command, cold")
+                .contains("one command, live sandbox")
+                .contains("write 64 MB");
+        JsonNode report = JsonMapper.builder().build().readTree(Files.readAllBytes(json));
+        assertThat(report.get("rows").size()).isGreaterThan(15);
+        assertThat(Mounts.all()).noneMatch(mount -> mount.target().toString().startsWith("/var/tmp/berth-bench"));
+    }
+
+    @Test
+    void refusesAMeasurementThatThereIsNot() {
+        assertThatThrownBy(() -> run(options().withOnly(Set.of("warp"))))
+                .isInstanceOf(SandboxException.class)
+                .hasMessageContaining("warp")
+                .hasMessageContaining("throughput");
+    }
+
+    private static BenchOptions options() {
+        return BenchOptions.of(Path.of(
+                Optional.ofNullable(System.getenv("BERTH_TEST_TEMPLATES")).orElse("/var/tmp/berth-test-templates")));
+    }
+
+    private int run(BenchOptions options) {
+        return Bench.run(
+                options,
+                new PrintStream(out, true, StandardCharsets.UTF_8),
+                new PrintStream(err, true, StandardCharsets.UTF_8));
+    }
+}
