@@ -112,8 +112,10 @@ final class LocalSandbox implements Sandbox {
 
     /** Gives a booted box of the warm pool its identity. */
     void claim(BoxRecord claimed) throws IOException {
-        cgroup.apply(runtime.inCgroup(claimed.limits()));
-        applyDiskLimit(claimed.limits());
+        if (!claimed.limits().equals(record.limits())) {
+            cgroup.apply(runtime.inCgroup(claimed.limits()));
+            applyDiskLimit(claimed.limits());
+        }
         record = claimed;
         box.record(claimed);
     }

@@ -16,13 +16,16 @@ import org.slf4j.LoggerFactory;
 /**
  * Booted sandboxes without an owner, so that creating one is a matter of giving it a name and limits.
  *
- * <p>One thread refills, one sandbox at a time, and only while nobody is creating for real: a burst drains the pool and
- * then has the machine to itself, and the pool fills up behind it. What waits here has never run anything but its guest,
+ * <p>One thread refills, one sandbox at a time, and only when nobody has been creating for real for a moment: a burst
+ * drains the pool and then has the machine to itself, as has the first command of a new sandbox, and the pool fills up
+ * behind it. What waits here has never run anything but its guest,
  * so there is no state of a tenant to clean; a sandbox never comes back.
  */
 final class WarmPool implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(WarmPool.class);
     private static final long RETRY_SECONDS = 30;
+    /** As long as a first command may take. Booting a sandbox meanwhile makes that twice as slow on two cores. */
+    private static final long QUIET_NANOS = TimeUnit.MILLISECONDS.toNanos(30);
 
     private final Map<String, Integer> sizes;
     private final Function<String, LocalSandbox> boot;
@@ -34,6 +37,7 @@ final class WarmPool implements AutoCloseable {
     // Guarded by lock.
     private final Map<String, Deque<LocalSandbox>> ready = new HashMap<>();
     private int creating;
+    private long quietSince = System.nanoTime() - QUIET_NANOS;
     private boolean closed;
 
     /** @param boot makes and boots a sandbox of a template that belongs to nobody */
@@ -84,6 +88,7 @@ final class WarmPool implements AutoCloseable {
             lock.lock();
             try {
                 creating--;
+                quietSince = System.nanoTime();
                 changed.signalAll();
             } finally {
                 lock.unlock();
@@ -132,7 +137,7 @@ final class WarmPool implements AutoCloseable {
                 LocalSandbox sandbox = boot.apply(template);
                 lock.lock();
                 try {
-                    ready.getOrDefault(template, new ArrayDeque<>()).addLast(sandbox);
+                    waiting(template).addLast(sandbox);
                 } finally {
                     lock.unlock();
                 }
@@ -149,16 +154,15 @@ final class WarmPool implements AutoCloseable {
         lock.lock();
         try {
             while (!closed) {
-                if (creating == 0) {
-                    for (Map.Entry<String, Integer> size : sizes.entrySet()) {
-                        if (ready.getOrDefault(size.getKey(), new ArrayDeque<>())
-                                        .size()
-                                < size.getValue()) {
-                            return Optional.of(size.getKey());
-                        }
-                    }
+                Optional<String> wanted = creating == 0 ? lacking() : Optional.empty();
+                long patience = QUIET_NANOS - (System.nanoTime() - quietSince);
+                if (wanted.isEmpty()) {
+                    changed.await();
+                } else if (patience > 0) {
+                    long _ = changed.awaitNanos(patience);
+                } else {
+                    return wanted;
                 }
-                changed.await();
             }
             return Optional.empty();
         } catch (InterruptedException e) {
@@ -167,6 +171,18 @@ final class WarmPool implements AutoCloseable {
         } finally {
             lock.unlock();
         }
+    }
+
+    /** A template with fewer sandboxes than it should have. Called with the lock. */
+    private Optional<String> lacking() {
+        return sizes.entrySet().stream()
+                .filter(size -> waiting(size.getKey()).size() < size.getValue())
+                .map(Map.Entry::getKey)
+                .findFirst();
+    }
+
+    private Deque<LocalSandbox> waiting(String template) {
+        return ready.computeIfAbsent(template, _ -> new ArrayDeque<>());
     }
 
     private void pause() {
