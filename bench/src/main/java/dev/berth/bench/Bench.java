@@ -6,7 +6,7 @@ import dev.berth.bench.report.Report;
 import dev.berth.bench.report.Row;
 import dev.berth.sandbox.SandboxException;
 import java.io.IOException;
-import java.io.PrintStream;
+import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.time.Clock;
 import java.util.ArrayList;
@@ -37,7 +37,7 @@ public final class Bench {
     }
 
     /** Prints the report and returns the exit code: 0 if everything could be measured, whatever came out. */
-    public static int run(BenchOptions options, PrintStream out, PrintStream progress) {
+    public static int run(BenchOptions options, PrintWriter out, PrintWriter progress) {
         Report report = measure(options, progress);
         options.rendering().print(report, out);
         options.json().ifPresent(file -> {
@@ -50,7 +50,7 @@ public final class Bench {
         return report.failures().isEmpty() ? 0 : 1;
     }
 
-    private static Report measure(BenchOptions options, PrintStream out) {
+    private static Report measure(BenchOptions options, PrintWriter out) {
         List<Measurement> wanted = wanted(options.only());
         List<Row> rows = new ArrayList<>();
         List<Report.Failure> failures = new ArrayList<>();

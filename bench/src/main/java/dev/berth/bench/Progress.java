@@ -1,18 +1,18 @@
 package dev.berth.bench;
 
-import java.io.PrintStream;
+import java.io.PrintWriter;
 import java.util.concurrent.TimeUnit;
 
 /** Tells how far it is, at most every few seconds. */
 final class Progress {
     private static final long PERIOD = TimeUnit.SECONDS.toNanos(5);
 
-    private final PrintStream out;
+    private final PrintWriter out;
     private final long began = System.nanoTime();
     private String doing = "";
     private long told = began;
 
-    Progress(PrintStream out) {
+    Progress(PrintWriter out) {
         this.out = out;
     }
 

@@ -8,7 +8,6 @@ import dev.berth.sandbox.Result;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig;
-import dev.berth.sandbox.local.LocalConfig.StoreKind;
 import dev.berth.sandbox.local.LocalProvider;
 import dev.berth.sandbox.local.linux.Directories;
 import dev.berth.sandbox.local.template.Template;
@@ -72,13 +71,11 @@ final class Rig implements AutoCloseable {
 
     /** One more, which the caller closes. */
     Site openSite(int warm) throws IOException {
-        return Site.open(new LocalConfig(
-                scratch,
-                options.templates(),
-                options.runtime(),
-                StoreKind.AUTO,
-                POOL_BYTES,
-                warm == 0 ? Map.of() : Map.of(template.name(), warm)));
+        return Site.open(data -> LocalConfig.of(data)
+                .withTemplates(options.templates())
+                .withRuntime(options.runtime())
+                .withPoolBytes(POOL_BYTES)
+                .withWarm(warm == 0 ? Map.of() : Map.of(template.name(), warm)));
     }
 
     /** A specification with a name that was not used before. */

@@ -9,6 +9,7 @@ import dev.berth.sandbox.local.linux.Directories;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.function.Function;
 
 /** A data directory of our own with a provider on it. Closing it leaves nothing on the machine. */
 final class Site implements AutoCloseable {
@@ -20,12 +21,10 @@ final class Site implements AutoCloseable {
         this.provider = LocalProvider.open(config);
     }
 
-    /** @param config all but the data directory */
-    static Site open(LocalConfig config) throws IOException {
+    /** @param config what to open a data directory with */
+    static Site open(Function<Path, LocalConfig> config) throws IOException {
         // Short, because the path of a socket is; and on a disk, which /tmp may not be.
-        Path data = Files.createTempDirectory(Path.of("/var/tmp"), "berth-bench-");
-        return new Site(new LocalConfig(
-                data, config.templates(), config.runtime(), config.store(), config.poolBytes(), config.warm()));
+        return new Site(config.apply(Files.createTempDirectory(Path.of("/var/tmp"), "berth-bench-")));
     }
 
     LocalProvider provider() {

@@ -17,6 +17,7 @@ public final class Berth {
             new TemplateLsCommand(),
             new TemplateRmCommand(),
             new DoctorCommand(),
+            new BenchCommand(),
             new RehearseCommand());
 
     private static final String FOOTER = """

@@ -1,6 +1,6 @@
 package dev.berth.bench.report;
 
-import java.io.PrintStream;
+import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -18,7 +18,7 @@ public enum Rendering {
     private static final List<String> HEADINGS =
             List.of("what", "measured", "compared with", "", "ratio", "must", "verdict");
 
-    public void print(Report report, PrintStream out) {
+    public void print(Report report, PrintWriter out) {
         List<List<String>> lines = new ArrayList<>();
         lines.add(HEADINGS);
         report.rows().forEach(row -> lines.add(cells(row)));
@@ -46,7 +46,7 @@ public enum Rendering {
                 row.verdict().text());
     }
 
-    private static void printMarkdown(List<List<String>> lines, PrintStream out) {
+    private static void printMarkdown(List<List<String>> lines, PrintWriter out) {
         for (int i = 0; i < lines.size(); i++) {
             out.println("| " + String.join(" | ", lines.get(i)).replace("<", "&lt;") + " |");
             if (i == 0) {
@@ -55,7 +55,7 @@ public enum Rendering {
         }
     }
 
-    private static void printAligned(List<List<String>> lines, PrintStream out) {
+    private static void printAligned(List<List<String>> lines, PrintWriter out) {
         int[] widths = new int[HEADINGS.size()];
         for (List<String> line : lines) {
             for (int i = 0; i < widths.length; i++) {

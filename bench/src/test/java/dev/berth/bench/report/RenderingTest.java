@@ -3,7 +3,7 @@ package dev.berth.bench.report;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayOutputStream;
-import java.io.PrintStream;
+import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.time.LocalDate;
 import java.util.List;
@@ -57,7 +57,7 @@ class RenderingTest {
 
     private String print(Rendering rendering) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        rendering.print(report, new PrintStream(bytes, true, StandardCharsets.UTF_8));
+        rendering.print(report, new PrintWriter(bytes, true, StandardCharsets.UTF_8));
         return bytes.toString(StandardCharsets.UTF_8);
     }
 }
