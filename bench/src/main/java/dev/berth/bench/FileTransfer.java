@@ -5,9 +5,9 @@ import dev.berth.bench.report.Quantity;
 import dev.berth.bench.report.Quantity.Unit;
 import dev.berth.bench.report.Row;
 import dev.berth.bench.report.Series;
-import dev.berth.bench.rival.Spawn;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxFiles;
+import dev.berth.sandbox.local.linux.Spawn;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Files;
@@ -41,7 +41,7 @@ final class FileTransfer implements Measurement {
                 .run();
         List<Contender> contenders = List.of(
                 // Never by reference, which would copy nothing.
-                Contender.rival(CP, Spawn.of("cp", "--reflink=never", source.toString(), copy.toString())),
+                Contender.rival(CP, Spawn.of("cp", "--reflink=never", source.toString(), copy.toString())::run),
                 Contender.berth(WRITE, () -> {
                     try (InputStream content = Files.newInputStream(source)) {
                         files.write("/var/tmp/copy", content);

@@ -2,7 +2,6 @@ package dev.berth.bench;
 
 import dev.berth.bench.rival.Crun;
 import dev.berth.bench.rival.Docker;
-import dev.berth.bench.rival.Spawn;
 import dev.berth.sandbox.Command;
 import dev.berth.sandbox.Result;
 import dev.berth.sandbox.Sandbox;
@@ -10,6 +9,7 @@ import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig;
 import dev.berth.sandbox.local.LocalProvider;
 import dev.berth.sandbox.local.linux.Directories;
+import dev.berth.sandbox.local.linux.Spawn;
 import dev.berth.sandbox.local.template.Template;
 import dev.berth.sandbox.local.template.TemplateStore;
 import java.io.IOException;
@@ -97,7 +97,7 @@ final class Rig implements AutoCloseable {
 
     /** The yardstick of most of DESIGN's table. */
     static Contender bareSpawn() {
-        return Contender.rival(Contender.BARE, Spawn.of("bash", "-c", "true"));
+        return Contender.rival(Contender.BARE, Spawn.of("bash", "-c", "true")::run);
     }
 
     Crun crun() throws IOException {

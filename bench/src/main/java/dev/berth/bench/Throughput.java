@@ -4,9 +4,9 @@ import dev.berth.bench.report.Must;
 import dev.berth.bench.report.Quantity;
 import dev.berth.bench.report.Quantity.Unit;
 import dev.berth.bench.report.Row;
-import dev.berth.bench.rival.Spawn;
 import dev.berth.bench.rival.Timed;
 import dev.berth.sandbox.Sandbox;
+import dev.berth.sandbox.local.linux.Spawn;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -35,7 +35,7 @@ final class Throughput implements Measurement {
             Sandbox sandbox = rig.create();
             sandboxes.add(sandbox);
             inSandboxes.add(() -> Rig.runTrue(sandbox));
-            bare.add(Spawn.of("bash", "-c", "true"));
+            bare.add(Spawn.of("bash", "-c", "true")::run);
         }
         List<Double> berthRates = new ArrayList<>();
         List<Double> bareRates = new ArrayList<>();

@@ -2,6 +2,7 @@ package dev.berth.bench.rival;
 
 import dev.berth.sandbox.SandboxId;
 import dev.berth.sandbox.local.cgroup.Cgroups;
+import dev.berth.sandbox.local.linux.Spawn;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -87,12 +88,12 @@ public final class Crun {
                 "/dev",
                 "bash",
                 "-c",
-                "true");
+                "true")::run;
     }
 
-    private Spawn spawn(String... words) {
+    private Timed spawn(String... words) {
         List<String> all = new ArrayList<>(prefix);
         all.addAll(List.of(words));
-        return Spawn.of(all);
+        return Spawn.of(all)::run;
     }
 }

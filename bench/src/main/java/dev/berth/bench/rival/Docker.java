@@ -2,6 +2,7 @@ package dev.berth.bench.rival;
 
 import dev.berth.sandbox.local.linux.Directories;
 import dev.berth.sandbox.local.linux.Mounts;
+import dev.berth.sandbox.local.linux.Spawn;
 import dev.berth.sandbox.local.template.Template;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -72,12 +73,12 @@ public final class Docker implements AutoCloseable {
 
     /** {@code docker run --rm … true}. */
     public Timed runTrue() {
-        return Spawn.of(words("run", "--rm", IMAGE, "true"));
+        return Spawn.of(words("run", "--rm", IMAGE, "true"))::run;
     }
 
     /** {@code docker exec … bash -c true}. */
     public Timed execTrue() {
-        return Spawn.of(words("exec", "live", "bash", "-c", "true"));
+        return Spawn.of(words("exec", "live", "bash", "-c", "true"))::run;
     }
 
     private void awaitReady() throws IOException, InterruptedException {

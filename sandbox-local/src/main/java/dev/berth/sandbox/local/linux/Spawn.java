@@ -1,9 +1,8 @@
-package dev.berth.bench.rival;
+package dev.berth.sandbox.local.linux;
 
 import static dev.berth.sandbox.local.linux.Libc.INT;
 import static dev.berth.sandbox.local.linux.Libc.POINTER;
 
-import dev.berth.sandbox.local.linux.Libc;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -15,9 +14,10 @@ import java.util.List;
  * A command line that is run by posix_spawn(3) and waited for: what starting a process costs with nothing around it.
  * Java's own ProcessBuilder takes a millisecond more, for a helper process of its own.
  *
- * <p>Waiting blocks the thread in the kernel, so {@link #run()} is for platform threads.
+ * <p>Waiting blocks the thread in the kernel, so {@link #run()} is for platform threads. What this process has open without
+ * the close-on-exec flag, the other one gets, where ProcessBuilder would close it: not for programs that are not trusted.
  */
-public final class Spawn implements Timed {
+public final class Spawn {
     private static final MethodHandle POSIX_SPAWNP =
             Libc.bind("posix_spawnp", FunctionDescriptor.of(INT, POINTER, POINTER, POINTER, POINTER, POINTER, POINTER));
     private static final MethodHandle WAITPID = Libc.bind("waitpid", FunctionDescriptor.of(INT, INT, POINTER, INT));
@@ -46,7 +46,6 @@ public final class Spawn implements Timed {
     }
 
     /** Runs it to its end; anything but success is an error. */
-    @Override
     public void run() {
         int status = wait(start());
         if (status != 0) {
