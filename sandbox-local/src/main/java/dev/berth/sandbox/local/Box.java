@@ -157,8 +157,10 @@ final class Box {
         }
     }
 
+    /** Asks the machine, not for a file in the root: the sandbox may rename that, and have its root mounted twice. */
     boolean mounted() throws IOException {
-        return Files.exists(root().resolve(".berth"));
+        return Files.exists(root())
+                && !Files.getAttribute(root(), "unix:dev").equals(Files.getAttribute(directory, "unix:dev"));
     }
 
     void unmount() throws IOException {
