@@ -18,8 +18,8 @@ static int makes(const struct attack *self)
 }
 
 #define MAKE(what, kind, major, minor) \
-	{ "makes " what, makes, 0, { kind, major, minor, P("/tmp/node") }, { 0 } }, \
-	{ "makes " what " in /dev/shm", makes, 0, { kind, major, minor, P("/dev/shm/node") }, { 0 } }
+	{ "makes " what, makes, 0, { kind, major, minor, P("/tmp/node") }, { ENXIO } }, \
+	{ "makes " what " in /dev/shm", makes, 0, { kind, major, minor, P("/dev/shm/node") }, { ENXIO } }
 #define OPEN(path) { "opens " path, NULL, SYS_openat, { AT_FDCWD, P(path), O_RDONLY | O_NONBLOCK }, { ENOENT, ENXIO } }
 
 const struct attack DEVICES[] = {

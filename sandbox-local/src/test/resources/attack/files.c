@@ -104,7 +104,7 @@ static int controls(const struct attack *self)
 	return fd < 0 ? errno : result(ioctl(fd, (unsigned long)self->args[1], argument));
 }
 
-#define SYSCTL(path) { "writes " path, rewrites, 0, { P(path) }, { ENOENT } }
+#define SYSCTL(path) { "writes " path, rewrites, 0, { P(path) }, { ENOENT, EIO } }
 #define WRITE(path, text) { "writes " path, writes, 0, { P(path), P(text) }, { ENOENT, EISDIR } }
 #define READ(path) { "reads " path, reads, 0, { P(path) }, { ENOENT, ENODATA, EISDIR } }
 #define CALL(what, number, ...) { what, NULL, number, { __VA_ARGS__ }, { EBUSY, ENOTEMPTY, EXDEV } }

@@ -99,7 +99,7 @@ static int write_uid_map(const struct attack *self)
 	{ "unshares a new " name " namespace", NULL, SYS_unshare, { flag }, { 0 } }, \
 	{ "clones into a new " name " namespace", clone_into, 0, { flag }, { 0 } }, \
 	{ "clones into a new " name " namespace by clone3", clone3_into, 0, { flag }, { 0 } }
-#define JOIN(name) { "enters the " name " namespace of PID 1", enter, 0, { P("/proc/1/ns/" name) }, { 0 } }
+#define JOIN(name) { "enters the " name " namespace of PID 1", enter, 0, { P("/proc/1/ns/" name) }, { ENOENT } }
 
 const struct attack NAMESPACES[] = {
 	NEW("user", CLONE_NEWUSER),

@@ -73,7 +73,7 @@ const struct attack SOCKETS[] = {
 	FAMILY("netlink IPsec", AF_NETLINK, SOCK_RAW, 6), FAMILY("generic netlink", AF_NETLINK, SOCK_RAW, 16), FAMILY("netlink crypto", AF_NETLINK, SOCK_RAW, 21),
 	FAMILY("netlink socket diagnosis", AF_NETLINK, SOCK_RAW, 4), FAMILY("netlink connector", AF_NETLINK, SOCK_RAW, 11),
 	PAIR("TIPC", 30), PAIR("Bluetooth", 31), PAIR("CAN", 29), PAIR("RDS", 21),
-	{ "gives itself an address", sets_address, 0, { 0 }, { 0 } },
+	{ "gives itself an address", sets_address, 0, { 0 }, { ENOTTY } },
 	{ "marks packets for the host's routing", binds_through, 0, { SO_MARK }, { 0 } },
 	{ "forces large socket buffers", binds_through, 0, { SO_RCVBUFFORCE }, { ENOPROTOOPT } },
 	{ "reads the firewall's tables", reads_tables, 0, { 0 }, { ENOPROTOOPT } },

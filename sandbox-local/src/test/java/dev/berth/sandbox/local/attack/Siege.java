@@ -7,6 +7,7 @@ import dev.berth.sandbox.Command;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.Result;
 import dev.berth.sandbox.Sandbox;
+import dev.berth.sandbox.SandboxId;
 import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.TestMachine;
@@ -31,17 +32,19 @@ final class Siege implements AutoCloseable {
     private final TestMachine machine;
     private final Path canary;
     private final AtomicInteger counter = new AtomicInteger();
-    private final Sandbox hostile;
-    private final Sandbox neighbour;
+    private final SandboxId hostile;
+    private final SandboxId neighbour;
+    private final HostState before;
 
     Siege(RuntimeKind runtime) throws IOException {
         this.runtime = runtime;
         machine = new TestMachine(runtime);
         canary = Files.createDirectory(machine.data().resolve("canary"));
         Files.writeString(canary.resolve("secret"), SECRET);
-        hostile = create(Limits.DEFAULT);
-        neighbour = create(Limits.DEFAULT);
-        hostile.files().write("/attack", new ByteArrayInputStream(Weapons.attack()), 0755);
+        hostile = create(Limits.DEFAULT).id();
+        neighbour = create(Limits.DEFAULT).id();
+        hostile().files().write("/attack", new ByteArrayInputStream(Weapons.attack()), 0755);
+        before = HostState.now(machine.data());
     }
 
     RuntimeKind runtime() {
@@ -52,12 +55,13 @@ final class Siege implements AutoCloseable {
         return machine;
     }
 
+    /** Looked up each time, since a test may reopen the provider. */
     Sandbox hostile() {
-        return hostile;
+        return machine.provider().find(hostile).orElseThrow();
     }
 
     Sandbox neighbour() {
-        return neighbour;
+        return machine.provider().find(neighbour).orElseThrow();
     }
 
     /** On the host. Inside there is nothing at this path. */
@@ -72,11 +76,11 @@ final class Siege implements AutoCloseable {
 
     /** Runs a line of shell in the hostile sandbox. */
     Result sh(String user, String line) {
-        return hostile.run(weaponised(Command.shell(line), user));
+        return hostile().run(weaponised(Command.shell(line), user));
     }
 
     Result python(String user, String program) {
-        return hostile.run(weaponised(Command.of("python3", "-c", program), user));
+        return hostile().run(weaponised(Command.of("python3", "-c", program), user));
     }
 
     Command weaponised(Command command, String user) {
@@ -91,6 +95,12 @@ final class Siege implements AutoCloseable {
         assertThat(canary.resolve("secret")).hasContent(SECRET);
         assertThat(Files.getPosixFilePermissions(canary.resolve("secret"))).hasSize(4);
         assertThat(Files.getAttribute(canary.resolve("secret"), "unix:uid")).isEqualTo(0);
+    }
+
+    /** The host's settings that attacks go for, and the rank of the sandbox's processes, are as they were before. */
+    void assertHostUntouched() throws IOException {
+        assertThat(HostState.now(machine.data())).isEqualTo(before);
+        assertCanaryUnharmed();
     }
 
     static InputStream bytes(String text) {

@@ -7,6 +7,7 @@ import dev.berth.sandbox.Command;
 import dev.berth.sandbox.Result;
 import java.io.IOException;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
@@ -32,6 +33,14 @@ interface SystemCallAttacks {
             "has CAP_SYS_ADMIN in its bounding set");
 
     Siege siege();
+
+    /**
+     * What a runtime with a kernel of its own lets processes do to that kernel, where it means nothing to the machine.
+     * These have to leave the host as it was.
+     */
+    default Set<String> emulated() {
+        return Set.of();
+    }
 
     @TestFactory
     default Stream<DynamicTest> asUser() throws IOException {
@@ -63,7 +72,11 @@ interface SystemCallAttacks {
         return sentences.stream()
                 .map(sentence -> dynamicTest("nobody as " + user + " " + sentence, () -> {
                     Result result = siege().hostile().run(siege().weaponised(Command.of("/attack", sentence), user));
-                    assertThat(result.code()).as(result.stdout()).isEqualTo(REFUSED);
+                    if (result.code() == 0 && emulated().contains(sentence)) {
+                        siege().assertHostUntouched();
+                    } else {
+                        assertThat(result.code()).as(result.stdout()).isEqualTo(REFUSED);
+                    }
                 }));
     }
 }
