@@ -25,14 +25,20 @@ static int reads(const struct attack *self)
 	return n < 0 ? errno : n > 0 ? 0 : ENODATA;
 }
 
-/* The token came in the environment, and the guest wiped it; where the kernel shows the place at all it has to be empty. */
+/*
+ * The token came in the environment, and the guest wiped it. Where the kernel shows the place at all there may be short variables of the runtime's,
+ * but nothing as long as a token.
+ */
 static int reads_environment(const struct attack *self)
 {
 	int error = reads(self);
+	size_t run = 0;
 
-	for (size_t i = 0; !error && i < sizeof buffer; i++)
-		if (buffer[i])
+	for (size_t i = 0; !error && i < sizeof buffer; i++) {
+		run = buffer[i] ? run + 1 : 0;
+		if (run >= 16)
 			return 0;
+	}
 	return error ? error : ENODATA;
 }
 

@@ -113,7 +113,10 @@ final class Bundle {
                 mount("/sys", "sysfs", "sysfs", "nosuid", "noexec", "nodev", "ro"),
                 mount(GUEST, "bind", guest.toString(), "bind", "ro", "nosuid", "nodev"),
                 mount(LINK, "bind", box.link().toString(), "bind", "ro", "nosuid", "nodev", "noexec")));
-        if (runtime != RuntimeKind.RUNSC) {
+        if (runtime == RuntimeKind.RUNSC) {
+            // gVisor puts a tmpfs of its own over an empty /tmp, where no limit holds and which files() cannot see.
+            mounts.add(mount("/tmp", "bind", box.root().resolve("tmp").toString(), "bind", "nosuid", "nodev"));
+        } else {
             mounts.add(mount(
                     "/proc/sys/kernel/random/boot_id",
                     "bind",

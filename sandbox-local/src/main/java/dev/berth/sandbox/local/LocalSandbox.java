@@ -46,6 +46,7 @@ final class LocalSandbox implements Sandbox {
     private static final Logger LOG = LoggerFactory.getLogger(LocalSandbox.class);
     private static final Duration KILL_PATIENCE = Duration.ofSeconds(20);
     private static final Duration FREEZE_PATIENCE = Duration.ofSeconds(10);
+    private static final Duration LOST_PAUSE = Duration.ofMillis(20);
     private static final Duration RECONNECT_PATIENCE = Duration.ofSeconds(10);
 
     private final Machine machine;
@@ -419,9 +420,15 @@ final class LocalSandbox implements Sandbox {
         }
     }
 
-    /** The guest connects again by itself unless its processes are all gone; then nobody should wait for them. */
+    /**
+     * The guest connects again by itself unless its processes are all gone; then nobody should wait for them. They may go
+     * a moment after the connection: a runtime with a kernel of its own takes time to end.
+     */
     private void connectionLost(GuestLink lost) {
         try {
+            while (!destroyed && lost.equals(link) && !lost.connected() && cgroup.populated()) {
+                java.util.concurrent.locks.LockSupport.parkNanos(LOST_PAUSE.toNanos());
+            }
             if (!destroyed && lost.equals(link) && !cgroup.populated()) {
                 LOG.warn("sandbox {}: its processes are gone", box.name());
                 lost.close(SandboxException.gone("the sandbox's processes ended"));
