@@ -62,13 +62,22 @@ interface FileAttacks {
         operations.put("make directories", (files, dir, i) -> files.makeDirectory(dir + "/made" + i % 10 + "/deeper"));
         operations.put("chmod", (files, dir, _) -> files.chmod(dir + "/secret", 0777));
         operations.put("chown", (files, dir, _) -> files.chown(dir + "/secret", 1000, 1000));
-        operations.put("move away", (files, dir, i) -> files.move(dir + "/secret", "/home/user/stolen" + i));
+        operations.put("move away", (files, dir, i) -> {
+            files.write(dir + "/secret", bytes("inside"));
+            files.move(dir + "/secret", "/home/user/stolen" + i);
+        });
         operations.put("move there", (files, dir, i) -> {
             files.write("/home/user/gift", bytes("x"));
             files.move("/home/user/gift", dir + "/gift" + i % 10);
         });
-        operations.put("remove", (files, dir, _) -> files.remove(dir + "/secret"));
-        operations.put("remove all", (files, dir, _) -> files.remove(dir + "/sub"));
+        operations.put("remove", (files, dir, _) -> {
+            files.write(dir + "/secret", bytes("inside"));
+            files.remove(dir + "/secret");
+        });
+        operations.put("remove all", (files, dir, _) -> {
+            files.makeDirectory(dir + "/sub/deeper");
+            files.remove(dir + "/sub");
+        });
         operations.put("watch", (files, dir, _) -> {
             try (var _ =
                     files.watch(dir, true, event -> assertThat(event.path()).doesNotContain("only-outside"))) {
@@ -169,7 +178,7 @@ interface FileAttacks {
         try (RunningCommand attacker = siege().hostile().start(swap)) {
             assertThat(attacker.stdout().read()).isEqualTo('r');
             int worked = 0;
-            for (int i = 0; i < ROUNDS; i++) {
+            for (int i = 0; i < ROUNDS || (worked == 0 && i < 20 * ROUNDS); i++) {
                 worked += attempt(operation, base + "/d", i) ? 1 : 0;
             }
             assertThat(attacker.await(java.time.Duration.ZERO))

@@ -103,6 +103,14 @@ final class Siege implements AutoCloseable {
         assertCanaryUnharmed();
     }
 
+    void sleep(Duration time) {
+        try {
+            Thread.sleep(time);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     static InputStream bytes(String text) {
         return new ByteArrayInputStream(text.getBytes(UTF_8));
     }
