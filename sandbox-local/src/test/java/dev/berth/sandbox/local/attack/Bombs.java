@@ -13,6 +13,7 @@ import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.RunningCommand;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -358,6 +359,8 @@ interface Bombs {
     /** Whoever walks it by recursion runs out of stack, by paths out of PATH_MAX, by open descriptors out of those. */
     @Test
     default void aVeryDeepDirectoryIsRemoved() throws IOException {
+        // gVisor holds every directory open on the host, which makes removing them slow: 5 ms each.
+        int depth = siege().runtime() == RuntimeKind.RUNSC ? 2000 : 99_990;
         Command bomb = python("""
                 import os, time
                 began = time.time()
@@ -365,14 +368,14 @@ interface Bombs {
                 os.chdir('/home/user/deep')
                 n = 0
                 try:
-                    while n < 100000 and time.time() < began + 10:
+                    while n < DEPTH and time.time() < began + 10:
                         os.mkdir('d')
                         os.chdir('d')
                         n += 1
                 except OSError as e:
                     print(e)
                 print('made', n)
-                """);
+                """.replace("DEPTH", Integer.toString(depth)));
         // The kernel keeps every directory on the way to the current one in memory, and all of them count.
         explode(limits().withMemory(1024 * MIB).withDisk(1024 * MIB), bomb, (victim, running) -> {
             String said = allOf(running);
