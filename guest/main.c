@@ -60,6 +60,23 @@ static void take_token(void)
 	environ = NULL;
 }
 
+/*
+ * Stands in the socket's directory and dials from there by name alone. Root in the sandbox can rename what is above that mount, and would be sent the
+ * token by a guest that looks the whole path up again.
+ */
+static const char *hold_directory(char *path)
+{
+	char *name = strrchr(path, '/');
+
+	if (!name || name == path)
+		return path;
+	*name = 0;
+	if (chdir(path) == 0)
+		return name + 1;
+	*name = '/';
+	return path;
+}
+
 static void make_boot(void)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -149,7 +166,7 @@ static void usage(void)
 int main(int argc, char **argv)
 {
 	bool with_seccomp = true, first = getpid() == 1, hardened = first;
-	const char *socket_path = NULL;
+	char *socket_path = NULL;
 	struct rlimit none = { 0, 0 };
 
 	for (int i = 1; i < argc; i++) {
@@ -183,6 +200,6 @@ int main(int argc, char **argv)
 	if (hardened)
 		harden(with_seccomp);
 	spawn_remember();
-	link_open(socket_path, token, boot, &serve);
+	link_open(hold_directory(socket_path), token, boot, &serve);
 	run();
 }

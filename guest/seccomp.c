@@ -201,6 +201,13 @@ static void assemble(struct filter *filter)
 	answer(filter, error(EAFNOSUPPORT));
 	close_block(filter, block);
 
+	/* It makes sockets as well, and loads a family's module for it; only Unix sockets come in pairs to anybody's use. */
+	block = open_block(filter, SYS_socketpair);
+	load_argument(filter, 0);
+	answer_if_equal(filter, AF_UNIX, SECCOMP_RET_ALLOW);
+	answer(filter, error(EAFNOSUPPORT));
+	close_block(filter, block);
+
 	block = open_block(filter, SYS_personality);
 	load_argument(filter, 0);
 	for (size_t i = 0; i < COUNT(PERSONALITIES); i++)

@@ -153,6 +153,8 @@ static void allows_only_everyday_sockets(void)
 		CHECK(socket_error(OTHERS[i], SOCK_RAW, 0) == EAFNOSUPPORT);
 	/* The high half of an int argument does not count, for the kernel or for us. */
 	CHECK(CALL(SYS_socket, 0x100000000UL | AF_PACKET, SOCK_RAW, 0) == EAFNOSUPPORT);
+	CHECK(CALL(SYS_socketpair, AF_INET, SOCK_STREAM, 0, 0) == EAFNOSUPPORT); /* without the filter EOPNOTSUPP or EFAULT */
+	CHECK(CALL(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, 0) == EFAULT);
 }
 
 static void refuses_typing_into_terminals(void)

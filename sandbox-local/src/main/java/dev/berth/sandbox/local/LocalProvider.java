@@ -50,7 +50,10 @@ import org.slf4j.LoggerFactory;
  */
 public final class LocalProvider implements SandboxProvider {
     private static final Logger LOG = LoggerFactory.getLogger(LocalProvider.class);
-    private static final Duration SILENT = Duration.ofSeconds(30);
+    /** How long a busy guest may say nothing before it is asked, and how long it may take to answer. */
+    private static final Duration SILENCE = Duration.ofSeconds(5);
+
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final Duration HOUSEKEEPING = Duration.ofSeconds(5);
     /** sun_path of unix(7) has 108 bytes. */
     private static final int LONGEST_SOCKET = 107;
@@ -433,7 +436,7 @@ public final class LocalProvider implements SandboxProvider {
     }
 
     private void lookAfterLinks() {
-        served.values().forEach(sandbox -> sandbox.lookAfterLink(SILENT));
+        served.values().forEach(sandbox -> sandbox.lookAfterLink(SILENCE, PATIENCE));
     }
 
     private OciRuntime runtime(RuntimeKind kind) {

@@ -147,10 +147,10 @@ final class LocalSandbox implements Sandbox {
         return served != null && served.connected();
     }
 
-    void lookAfterLink(Duration patience) {
+    void lookAfterLink(Duration silence, Duration patience) {
         GuestLink served = link;
         if (served != null && !paused) {
-            served.lookAfter(patience);
+            served.lookAfter(silence, patience);
         }
     }
 

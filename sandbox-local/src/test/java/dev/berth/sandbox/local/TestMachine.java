@@ -19,14 +19,14 @@ import java.util.stream.Stream;
  * A data directory of its own for a test, with a provider on it. Closing it checks that the provider left nothing behind
  * on the machine: no mount, no cgroup, no process.
  */
-final class TestMachine implements AutoCloseable {
+public final class TestMachine implements AutoCloseable {
     private static final long POOL = 8L << 30;
 
     private final Path data;
     private LocalConfig config;
     private LocalProvider provider;
 
-    TestMachine(RuntimeKind runtime) {
+    public TestMachine(RuntimeKind runtime) {
         this(runtime, StoreKind.BTRFS, Map.of());
     }
 
@@ -46,7 +46,7 @@ final class TestMachine implements AutoCloseable {
         return Path.of(System.getenv().getOrDefault("BERTH_TEST_TEMPLATES", "/var/tmp/berth-test-templates"));
     }
 
-    Path data() {
+    public Path data() {
         return data;
     }
 
@@ -54,12 +54,12 @@ final class TestMachine implements AutoCloseable {
         return config;
     }
 
-    LocalProvider provider() {
+    public LocalProvider provider() {
         return provider;
     }
 
     /** As after a restart of the server. */
-    LocalProvider reopen() {
+    public LocalProvider reopen() {
         provider.close();
         provider = LocalProvider.open(config);
         return provider;

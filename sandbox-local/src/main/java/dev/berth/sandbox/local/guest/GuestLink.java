@@ -53,9 +53,6 @@ public final class GuestLink implements AutoCloseable {
     /** Connections that have not shown a token yet; more are turned away. */
     private static final int STRANGERS = 4;
 
-    /** How long a busy guest may say nothing before it is asked. */
-    private static final Duration SILENCE = Duration.ofSeconds(5);
-
     private static final long HANDSHAKE_SECONDS = 10;
     private static final Duration REPLY_PATIENCE = Duration.ofSeconds(30);
 
@@ -180,10 +177,10 @@ public final class GuestLink implements AutoCloseable {
 
     /**
      * Asks a guest that has something to do but has been silent whether it is there; to be called every few seconds. One
-     * that does not answer for so long, or does not read what is sent, is given up: what waits for it fails. A kernel of
+     * that does not answer for all of its patience, or does not read what is sent, is given up: what waits for it fails. A kernel of
      * its own, such as gVisor's, can hang as a whole, and then not even a command's timeout fires inside.
      */
-    public void lookAfter(Duration patience) {
+    public void lookAfter(Duration silence, Duration patience) {
         long now = System.nanoTime();
         long began = writeBegan;
         boolean stuck = began != 0 && now - began > patience.toNanos();
@@ -196,7 +193,7 @@ public final class GuestLink implements AutoCloseable {
         }
         if (stuck || (askedAt != 0 && now - askedAt > patience.toNanos())) {
             giveUp();
-        } else if (askedAt == 0 && now - heardAt > SILENCE.toNanos()) {
+        } else if (askedAt == 0 && now - heardAt > silence.toNanos()) {
             askedAt = now;
             Thread.startVirtualThread(() -> sendQuietly(new Wire.Out(Wire.PING, 0, 0)));
         }

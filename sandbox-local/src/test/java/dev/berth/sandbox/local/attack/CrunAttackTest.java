@@ -1,0 +1,31 @@
+package dev.berth.sandbox.local.attack;
+
+import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
+import java.io.IOException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+
+/** The attacks on crun's sandboxes. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class CrunAttackTest implements SystemCallAttacks, FileAttacks, SandboxAttacks {
+    private Siege siege;
+
+    @BeforeAll
+    void begin() throws IOException {
+        siege = new Siege(RuntimeKind.CRUN);
+    }
+
+    @Override
+    public Siege siege() {
+        return siege;
+    }
+
+    @AfterAll
+    void leaveNothing() throws IOException {
+        siege.close();
+    }
+}
