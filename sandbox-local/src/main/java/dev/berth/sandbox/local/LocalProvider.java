@@ -4,7 +4,6 @@ import dev.berth.sandbox.Capability;
 import dev.berth.sandbox.Change;
 import dev.berth.sandbox.Checkpoint;
 import dev.berth.sandbox.CheckpointId;
-import dev.berth.sandbox.Command;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.Origin;
 import dev.berth.sandbox.Sandbox;
@@ -239,10 +238,6 @@ public final class LocalProvider implements SandboxProvider {
             }
             LocalSandbox sandbox = sandbox(box, record, template);
             sandbox.boot();
-            template.start()
-                    .ifPresent(start -> sandbox.start(
-                                    Command.of(start).withTag("start").whenFull(Command.WhenFull.DROP_OLDEST))
-                            .close());
             box.record(record);
             if (record.id().isPresent()) {
                 served.put(record.sandboxId(), sandbox);

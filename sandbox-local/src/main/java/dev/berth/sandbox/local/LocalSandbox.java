@@ -6,7 +6,6 @@ import dev.berth.sandbox.CheckpointId;
 import dev.berth.sandbox.Command;
 import dev.berth.sandbox.CommandInfo;
 import dev.berth.sandbox.Connection;
-import dev.berth.sandbox.FileInfo;
 import dev.berth.sandbox.Limit;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.RunningCommand;
@@ -23,7 +22,6 @@ import dev.berth.sandbox.local.files.RootFiles;
 import dev.berth.sandbox.local.guest.GuestLink;
 import dev.berth.sandbox.local.template.Template;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.EnumSet;
@@ -50,7 +48,6 @@ final class LocalSandbox implements Sandbox {
     private static final Duration KILL_PATIENCE = Duration.ofSeconds(20);
     private static final Duration FREEZE_PATIENCE = Duration.ofSeconds(10);
     private static final Duration RECONNECT_PATIENCE = Duration.ofSeconds(10);
-    private static final String TMP_MARK = "/tmp/.berth-boot";
 
     private final Machine machine;
     private final OciRuntime runtime;
@@ -58,7 +55,9 @@ final class LocalSandbox implements Sandbox {
     private final Box box;
     private final Template template;
     private final Cgroup cgroup;
+    private final DiskLimit disk;
     private final RootFiles files;
+    private final MountPoints mountPoints;
     private final Commands commands;
     private final ReentrantLock lifecycle = new ReentrantLock();
     private final Consumer<BoxRecord> onDestroyed;
@@ -84,12 +83,14 @@ final class LocalSandbox implements Sandbox {
         this.template = template;
         this.onDestroyed = onDestroyed;
         this.cgroup = machine.cgroups().of(box.name());
+        this.disk = new DiskLimit(machine.store());
         this.commands = new Commands(template, this::mountedRoot);
         Accounts.Account owner = new Accounts(template::root)
                 .find(template.user())
                 .orElseThrow(() -> SandboxException.invalid(
                         "template " + template.id() + " has no user '" + template.user() + "'"));
         this.files = new RootFiles(this::mountedRoot, owner.uid(), owner.gid(), owner.home());
+        this.mountPoints = new MountPoints(box.name(), files);
     }
 
     // ---- making, finding, leaving -------------------------------------------------------------------------------
@@ -97,7 +98,7 @@ final class LocalSandbox implements Sandbox {
     /** Mounts and boots a box whose tree is there. */
     void boot() throws IOException {
         box.mount(machine.store(), record.tree(), template);
-        applyDiskLimit(record.limits());
+        disk.apply(record);
         startGuest();
     }
 
@@ -114,7 +115,7 @@ final class LocalSandbox implements Sandbox {
     void claim(BoxRecord claimed) throws IOException {
         if (!claimed.limits().equals(record.limits())) {
             cgroup.apply(runtime.inCgroup(claimed.limits()));
-            applyDiskLimit(claimed.limits());
+            disk.apply(claimed);
         }
         record = claimed;
         box.record(claimed);
@@ -209,7 +210,7 @@ final class LocalSandbox implements Sandbox {
                     running ? cgroup.memoryBytes() : 0,
                     cgroup.pids().size(),
                     running ? cgroup.cpuTime() : Duration.ZERO,
-                    diskUsed());
+                    disk.used(record));
         } catch (IOException e) {
             throw failed("measure", e);
         }
@@ -279,7 +280,7 @@ final class LocalSandbox implements Sandbox {
                 }
                 default -> {
                     endProcesses();
-                    restoreMountPoints();
+                    mountPoints.restore();
                     startGuest();
                 }
             }
@@ -333,10 +334,11 @@ final class LocalSandbox implements Sandbox {
             if (cgroup.exists()) {
                 cgroup.apply(runtime.inCgroup(limits));
             }
+            BoxRecord changed = record.withLimits(limits);
             if (limits.diskBytes() != record.limits().diskBytes()) {
-                applyDiskLimit(limits);
+                disk.apply(changed);
             }
-            record = record.withLimits(limits);
+            record = changed;
             box.record(record);
         });
     }
@@ -380,7 +382,7 @@ final class LocalSandbox implements Sandbox {
             box.unmount();
             machine.store().delete(before);
             mountedRoot();
-            applyDiskLimit(record.limits());
+            disk.apply(record);
             startGuest();
         });
     }
@@ -399,51 +401,27 @@ final class LocalSandbox implements Sandbox {
         GuestLink fresh = listen();
         link = fresh;
         paused = false;
-        boolean marked = runtime.coversEmptyTmp() && markTmp();
+        boolean marked = runtime.coversEmptyTmp() && mountPoints.markTmp();
         try {
             Launcher.boot(machine, runtime, box, template, cgroup, fresh, record.token());
             if (runtime.managesCgroups()) {
                 // It has added what it holds to be harmless to the devices that may be used.
                 cgroup.create();
             }
+            template.start().ifPresent(this::runInBackground);
         } catch (RuntimeException | IOException e) {
             endProcesses();
             throw e;
         } finally {
             if (marked) {
-                files.remove(TMP_MARK);
+                mountPoints.unmarkTmp();
             }
         }
     }
 
-    /** Makes sure that /tmp is not empty while a runtime looks. */
-    private boolean markTmp() {
-        try {
-            if (files.exists("/tmp") && !files.list("/tmp", 1).isEmpty()) {
-                return false;
-            }
-            files.write(TMP_MARK, InputStream.nullInputStream());
-            return true;
-        } catch (SandboxException e) {
-            LOG.warn("sandbox {}: what it writes to /tmp will be lost when it stops: {}", box.name(), e.getMessage());
-            return false;
-        }
-    }
-
-    /** What the runtime mounts the guest on is a file of the sandbox, whose root user may have removed or replaced it. */
-    private void restoreMountPoints() {
-        boolean intact = kind("/.berth/guest") == FileInfo.Type.FILE && kind("/.berth/link") == FileInfo.Type.DIRECTORY;
-        if (!intact) {
-            if (files.exists("/.berth")) {
-                files.remove("/.berth");
-            }
-            files.makeDirectory("/.berth/link");
-            files.write("/.berth/guest", InputStream.nullInputStream());
-        }
-    }
-
-    private FileInfo.@Nullable Type kind(String path) {
-        return files.exists(path) ? files.stat(path).type() : null;
+    private void runInBackground(List<String> argv) {
+        start(Command.of(argv).withTag("start").whenFull(Command.WhenFull.DROP_OLDEST))
+                .close();
     }
 
     private GuestLink listen() throws IOException {
@@ -546,21 +524,7 @@ final class LocalSandbox implements Sandbox {
         }
     }
 
-    private void applyDiskLimit(Limits limits) throws IOException {
-        long bytes = limits.diskBytes();
-        if (bytes == 0 && !machine.store().enforcesLimits()) {
-            return;
-        }
-        // What the tree came with counts too, though the store does not see it.
-        long own = bytes == 0 ? 0 : Math.max(1, bytes - record.inheritedBytes());
-        machine.store().limit(record.tree(), own);
-    }
-
-    private long diskUsed() throws IOException {
-        return machine.store().used(record.tree()) + record.inheritedBytes();
-    }
-
-    /** Compares the kernel's counters now with those at a command's end. */
+    /** What a command that starts now will have run into when it ends. */
     private Supplier<Set<Limit>> limitProbe() {
         Cgroup.Events before = events();
         return () -> {
@@ -572,7 +536,7 @@ final class LocalSandbox implements Sandbox {
             if (after.pids() > before.pids()) {
                 hit.add(Limit.PIDS);
             }
-            if (diskFull()) {
+            if (disk.full(record)) {
                 hit.add(Limit.DISK);
             }
             return hit;
@@ -585,19 +549,6 @@ final class LocalSandbox implements Sandbox {
         } catch (IOException e) {
             // Its cgroup goes with the sandbox, perhaps between two commands.
             return new Cgroup.Events(0, 0);
-        }
-    }
-
-    /** Within a block or two of the limit: the write that failed has not been counted. */
-    private boolean diskFull() {
-        long limit = record.limits().diskBytes();
-        if (limit == 0 || !machine.store().enforcesLimits()) {
-            return false;
-        }
-        try {
-            return diskUsed() >= limit - Math.min(limit / 50, 4 << 20);
-        } catch (IOException e) {
-            return false;
         }
     }
 

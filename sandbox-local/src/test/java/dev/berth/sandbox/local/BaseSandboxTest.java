@@ -3,8 +3,11 @@ package dev.berth.sandbox.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.sandbox.Command;
+import dev.berth.sandbox.Connection;
+import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.Result;
 import dev.berth.sandbox.Sandbox;
+import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.template.TestingTemplates;
@@ -80,6 +83,30 @@ class BaseSandboxTest {
                 sandbox.run(Command.shell("sudo mv /usr/share/doc /usr/share/docs && ls /usr/share/docs | head -1"));
         assertThat(result.code()).as(result.stderr()).isZero();
         assertThat(result.stdout()).isNotBlank();
+    }
+
+    @Test
+    void startsWhatItsTemplateDeclaresAtEveryBoot() throws Exception {
+        TestingTemplates.build("serving", "from base\nstart python3 -m http.server 8123");
+        Sandbox serving = machine.provider().create(SandboxSpec.of("serving", "serving"));
+        awaitPort(serving, 8123);
+        serving.stop();
+        serving.wake();
+        awaitPort(serving, 8123);
+        assertThat(serving.commands()).anyMatch(command -> command.tag().equals("start"));
+    }
+
+    private static void awaitPort(Sandbox sandbox, int port) throws InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+        while (true) {
+            try (Connection _ = sandbox.dial(port)) {
+                return;
+            } catch (SandboxException e) {
+                assertThat(e.code()).isEqualTo(ErrorCode.NOT_FOUND);
+                assertThat(System.nanoTime()).as("the declared command listens").isLessThan(deadline);
+                TimeUnit.MILLISECONDS.sleep(20);
+            }
+        }
     }
 
     @Test

@@ -111,7 +111,27 @@ public final class Cgroups {
                     enableControllers(level);
                 }
             }
+            weighAsManyAsThereAreCores(root);
         }
+    }
+
+    /**
+     * All sandboxes are below one group, which by default counts as much as a single process beside it, such as the
+     * server: on a busy machine they would all share what one process gets.
+     */
+    private void weighAsManyAsThereAreCores(Path root) throws IOException {
+        int cores = Runtime.getRuntime().availableProcessors();
+        for (Path level : List.of(root.resolve("berth"), groupIn(root))) {
+            if (Files.exists(level.resolve("cpu.shares"))) {
+                writeNumber(level.resolve("cpu.shares"), Math.min(1024L * cores, 262_144));
+            } else if (Files.exists(level.resolve("cpu.weight"))) {
+                writeNumber(level.resolve("cpu.weight"), Math.min(100L * cores, 10_000));
+            }
+        }
+    }
+
+    private static void writeNumber(Path file, long number) throws IOException {
+        Files.write(file, Long.toString(number).getBytes(StandardCharsets.US_ASCII));
     }
 
     /** Removes the group again if it is empty. */

@@ -27,6 +27,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
@@ -61,6 +62,7 @@ public final class GuestLink implements AutoCloseable {
     private final byte[] token;
     private final ServerSocketChannel listener;
     private final Semaphore strangers = new Semaphore(STRANGERS);
+    private final AtomicBoolean strangersSeen = new AtomicBoolean();
     private final Map<Integer, GuestCommand> commands = new ConcurrentHashMap<>();
     private final Map<Integer, GuestConnection> connections = new ConcurrentHashMap<>();
     private final AtomicInteger nextId = new AtomicInteger(1);
@@ -357,7 +359,10 @@ public final class GuestLink implements AutoCloseable {
             int version = hello.u16();
             byte[] presented = hello.string().getBytes(StandardCharsets.UTF_8);
             if (!MessageDigest.isEqual(presented, token) || version != Wire.VERSION) {
-                LOG.warn("sandbox {}: turned away a connection without the right token", name);
+                // Once: whoever is inside can do this as often as it likes.
+                if (strangersSeen.compareAndSet(false, true)) {
+                    LOG.warn("sandbox {}: turned away a connection without the right token", name);
+                }
                 return false;
             }
             hello.string();

@@ -105,6 +105,10 @@ class GuestLinkTest {
             guest.exited(command.id(), 0, 4);
             assertThat(new String(command.stdout().readAllBytes(), UTF_8)).isEqualTo("good");
         }
+        while (link.connected()) {
+            // The link notices in its own time that this one has left.
+            TimeUnit.MILLISECONDS.sleep(1);
+        }
     }
 
     // ---- before the handshake ------------------------------------------------------------------------------------

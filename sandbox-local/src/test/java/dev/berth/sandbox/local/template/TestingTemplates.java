@@ -26,6 +26,12 @@ public final class TestingTemplates {
         return new TemplateBuilder(shared()).build(file, "base", TestingTemplates::print);
     }
 
+    /** A template of its own, on top of base. */
+    public static Template build(String name, String text) {
+        base();
+        return new TemplateBuilder(shared()).build(file(text), name, TestingTemplates::print);
+    }
+
     static TemplateFile file(String text) {
         return TemplateFile.parse("test.template", text, Optional.empty());
     }
