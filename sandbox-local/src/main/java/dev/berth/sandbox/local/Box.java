@@ -185,8 +185,12 @@ final class Box {
         Directories.remove(runtimeState());
     }
 
-    void delete() throws IOException {
+    /** Takes the record away, by which a box is a sandbox and not a leftover. */
+    void forget() throws IOException {
         Files.deleteIfExists(recordFile());
+    }
+
+    void delete() throws IOException {
         Directories.remove(directory);
         unlock();
     }

@@ -301,6 +301,8 @@ final class LocalSandbox implements Sandbox {
             }
             destroyed = true;
             closeLink(SandboxException.gone("the sandbox was destroyed"));
+            // From here on it is a leftover: if this process dies, the next one removes the rest.
+            box.forget();
             remove(machine, box, record.tree());
             onDestroyed.accept(record);
         } catch (IOException e) {
@@ -314,7 +316,7 @@ final class LocalSandbox implements Sandbox {
         }
     }
 
-    /** Removes every trace of a box, whatever state it is in. The record goes last, so that this can be repeated. */
+    /** Removes every trace of a box, whatever state it is in. This can be repeated. */
     static void remove(Machine machine, Box box, String tree) throws IOException {
         removeCgroup(machine, box.name());
         box.unmount();

@@ -50,10 +50,8 @@ class HostTemplateTest {
 
     @Test
     void runsTheMachinesProgramsAsUserInItsHome() throws IOException {
-        assertThat(run(
-                        host,
-                        "id -un; pwd; echo $HOME; touch x && echo writable; python3 -c 'print(6*7)'; git --version"))
-                .startsWith("user\n/home/user\n/home/user\nwritable\n42\ngit version");
+        assertThat(run(host, "id -un; pwd; echo $HOME; touch x && echo writable; python3 -c 'print(6*7)'"))
+                .startsWith("user\n/home/user\n/home/user\nwritable\n42");
         assertThat(run(host, "echo a b | awk '{print $2}'; bash -lc 'echo login'"))
                 .isEqualTo("b\nlogin");
     }
