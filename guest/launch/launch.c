@@ -1,7 +1,7 @@
 /*
  * berth-launch: the few steps between the server and an OCI runtime that only a process can do for itself.
  *
- *   berth-launch [--cgroup DIR]... [--unmount DIR]... [--nice N] [--open-files N] [--oom-score N] -- PROGRAM [ARGUMENT]...
+ *   berth-launch [--cgroup DIR]... [--unmount DIR]... [--nice N] [--open-files N] [--oom-score N] [--log FILE] -- PROGRAM [ARGUMENT]...
  *
  * It leaves the server's session (killing the server's process group must not take sandboxes along), enters the
  * sandbox's cgroups, so that everything the runtime starts is born inside them, and executes the runtime.
@@ -126,9 +126,32 @@ static void hide(const char *dir)
 		fail("hide", dir);
 }
 
+/* Nothing that the server has open, or in its environment, is for the runtime. */
+static void forget_the_server(void)
+{
+	const char *path = getenv("PATH");
+	static char kept[4096] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	static char *environment[] = {kept, NULL};
+	if (path && strlen(path) < sizeof kept - 5)
+		strcpy(kept + 5, path);
+	environ = environment;
+	syscall(SYS_close_range, 3, ~0U, 0); /* Linux 5.9; before that the runtime closes them itself */
+}
+
+static void log_to(const char *file)
+{
+	int in = open("/dev/null", O_RDONLY);
+	int out = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
+		fail("write to", file);
+	close(in);
+	close(out);
+}
+
 int main(int argc, char **argv)
 {
 	int i = 1;
+	forget_the_server();
 	setsid(); /* fails only for a group leader, which then has a group of its own already */
 	umask(022);
 	for (; i + 1 < argc && strcmp(argv[i], "--") != 0; i += 2) {
@@ -141,6 +164,8 @@ int main(int argc, char **argv)
 				fail("set niceness", argv[i + 1]);
 		} else if (strcmp(argv[i], "--open-files") == 0) {
 			allow_open_files(argv[i + 1]);
+		} else if (strcmp(argv[i], "--log") == 0) {
+			log_to(argv[i + 1]);
 		} else if (strcmp(argv[i], "--oom-score") == 0) {
 			spare_from_oom_killer(argv[i + 1]);
 		} else {

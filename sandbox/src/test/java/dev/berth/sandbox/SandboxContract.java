@@ -359,9 +359,10 @@ public abstract class SandboxContract {
     void keepsTheEndOfACommandNobodyWaitedFor() throws Exception {
         needs(Capability.REATTACH);
         Sandbox sandbox = create();
-        RunningCommand command = sandbox.start(Command.shell("echo bye; exit 3"));
+        RunningCommand command = sandbox.start(Command.shell("until [ -e go ]; do sleep 0.01; done; echo bye; exit 3"));
         int id = command.id();
         command.close();
+        sandbox.files().write("go", bytes(""));
         eventually(
                 "the command ended", () -> sandbox.commands().getFirst().exit().isPresent());
         try (RunningCommand again = sandbox.attach(id, 0, 0)) {

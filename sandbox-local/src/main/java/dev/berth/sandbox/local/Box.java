@@ -45,6 +45,7 @@ final class Box {
     private final String name;
     private final Path directory;
     private @Nullable ProcessLock lock;
+    private @Nullable BoxRecord prepared;
 
     Box(Path boxes, String name) {
         this.name = name;
@@ -119,10 +120,23 @@ final class Box {
 
     /** Replaces the record at once: after a crash it is the old or the new one. */
     void record(BoxRecord record) throws IOException {
-        Path partial = directory.resolve("record.json.partial");
+        if (!record.equals(prepared)) {
+            prepareRecord(record);
+        }
+        prepared = null;
+        Files.move(partialRecord(), recordFile(), StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    /** Does the greater part of {@link #record(BoxRecord)}, for when there is time. */
+    void prepareRecord(BoxRecord record) throws IOException {
+        Path partial = partialRecord();
         Files.write(partial, JSON.writeValueAsBytes(record));
         Files.setPosixFilePermissions(partial, OWNER_ONLY_FILE);
-        Files.move(partial, recordFile(), StandardCopyOption.ATOMIC_MOVE);
+        prepared = record;
+    }
+
+    private Path partialRecord() {
+        return directory.resolve("record.json.partial");
     }
 
     /** A boot of its own, see random(4). */

@@ -3,6 +3,7 @@ package dev.berth.sandbox.local;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.local.cgroup.Cgroup;
 import dev.berth.sandbox.local.guest.GuestLink;
+import dev.berth.sandbox.local.linux.Spawn;
 import dev.berth.sandbox.local.template.Template;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -28,6 +29,11 @@ final class Launcher {
 
     private Launcher() {}
 
+    /** Something to do while the runtime works. */
+    interface Work {
+        void run() throws IOException;
+    }
+
     /** Returns when the guest has said hello. What a failed boot leaves behind is the caller's to remove. */
     static void boot(
             Machine machine,
@@ -36,37 +42,34 @@ final class Launcher {
             Template template,
             Cgroup cgroup,
             GuestLink link,
-            String token)
+            String token,
+            Work meanwhile)
             throws IOException {
         box.newBootId();
         Bundle.write(
                 box, machine.programs(), runtime, template, machine.cgroups().path(box.name()), token);
-        Process process = new ProcessBuilder(command(machine, runtime, box, cgroup))
-                .directory(box.bundle().toFile())
-                .redirectInput(new java.io.File("/dev/null"))
-                .redirectErrorStream(true)
-                .redirectOutput(box.runtimeLog().toFile())
-                .start();
-        CompletableFuture<Void> failed = process.onExit()
-                .thenCompose(ended -> ended.exitValue() == 0
-                        ? new CompletableFuture<>()
-                        : CompletableFuture.failedFuture(SandboxException.unavailable(
-                                runtime.name() + " could not start the sandbox: " + lastWords(box.runtimeLog()))));
+        Spawn launch = Spawn.of(command(machine, runtime, box, cgroup));
+        CompletableFuture<Void> failed = new CompletableFuture<>();
+        Thread.ofPlatform().daemon().name("runtime-" + box.name()).start(() -> {
+            if (Spawn.waitFor(launch.start()) != 0) {
+                failed.completeExceptionally(SandboxException.unavailable(
+                        runtime.name() + " could not start the sandbox: " + lastWords(box.runtimeLog())));
+            }
+        });
         try {
+            meanwhile.run();
             CompletableFuture.anyOf(link.ready(), failed).get(PATIENCE_SECONDS, TimeUnit.SECONDS);
         } catch (ExecutionException e) {
             throw e.getCause() instanceof SandboxException known
                     ? known
                     : SandboxException.unavailable("could not start the sandbox", e);
         } catch (TimeoutException e) {
-            process.destroyForcibly();
             throw new SandboxException(
                     dev.berth.sandbox.ErrorCode.TIMEOUT,
                     "the sandbox's guest did not connect within " + PATIENCE_SECONDS + " s: "
                             + lastWords(box.runtimeLog()),
                     e);
         } catch (InterruptedException e) {
-            process.destroyForcibly();
             Thread.currentThread().interrupt();
             throw SandboxException.unavailable("interrupted while starting a sandbox", e);
         }
@@ -90,7 +93,15 @@ final class Launcher {
             command.add(mount.toString());
         }
         command.addAll(List.of(
-                "--nice", GUEST_NICENESS, "--open-files", OPEN_FILES, "--oom-score", LAST_FOR_OOM_KILLER, "--"));
+                "--log",
+                box.runtimeLog().toString(),
+                "--nice",
+                GUEST_NICENESS,
+                "--open-files",
+                OPEN_FILES,
+                "--oom-score",
+                LAST_FOR_OOM_KILLER,
+                "--"));
         command.addAll(runtime.run(box.bundle(), box.runtimeState(), box.name()));
         return command;
     }

@@ -4,6 +4,7 @@ import dev.berth.sandbox.Capability;
 import dev.berth.sandbox.Change;
 import dev.berth.sandbox.Checkpoint;
 import dev.berth.sandbox.CheckpointId;
+import dev.berth.sandbox.Command;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.Origin;
 import dev.berth.sandbox.Sandbox;
@@ -290,7 +291,10 @@ public final class LocalProvider implements SandboxProvider {
                     true,
                     Names.token(),
                     machine.clock().instant());
-            return make(box, record, template, Optional.empty());
+            LocalSandbox sandbox = make(box, record, template, Optional.empty());
+            // The first command of a sandbox fills the kernel's caches; here nobody waits for it.
+            sandbox.run(Command.shell("true"));
+            return sandbox;
         } catch (IOException e) {
             throw SandboxException.unavailable("could not boot a sandbox: " + e.getMessage(), e);
         }

@@ -405,7 +405,8 @@ final class LocalSandbox implements Sandbox {
         paused = false;
         boolean marked = runtime.coversEmptyTmp() && mountPoints.markTmp();
         try {
-            Launcher.boot(machine, runtime, box, template, cgroup, fresh, record.token());
+            Launcher.boot(
+                    machine, runtime, box, template, cgroup, fresh, record.token(), () -> box.prepareRecord(record));
             if (runtime.managesCgroups()) {
                 // It has added what it holds to be harmless to the devices that may be used.
                 cgroup.create();

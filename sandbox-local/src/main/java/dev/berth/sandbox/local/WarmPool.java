@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>One thread refills, one sandbox at a time, and only when nobody has been creating for real for a moment: a burst
  * drains the pool and then has the machine to itself, as has the first command of a new sandbox, and the pool fills up
- * behind it. What waits here has never run anything but its guest,
+ * behind it. What waits here has never run anything of anybody's,
  * so there is no state of a tenant to clean; a sandbox never comes back.
  */
 final class WarmPool implements AutoCloseable {

@@ -10,8 +10,12 @@ import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Supplier;
@@ -27,7 +31,16 @@ public final class Accounts {
     private static final int SIZE_LIMIT = 1 << 20;
     private static final int GROUPS_LIMIT = 256;
 
+    private static final SandboxPath PASSWD = SandboxPath.parse("/etc/passwd", "/");
+    private static final SandboxPath GROUP = SandboxPath.parse("/etc/group", "/");
+    /** Longer than a tick of the kernel's clock: of two changes in one tick, the second does not show. */
+    private static final Duration SETTLED = Duration.ofMillis(100);
+
     private final Supplier<Path> root;
+    private volatile Known known = new Known(List.of(), Map.of());
+
+    /** Who was found when the files were as these say; a change of a file changes its ctime, which nobody can set. */
+    private record Known(List<Stat> files, Map<String, Account> accounts) {}
 
     /** @param root where the sandbox's root is mounted on the host now; asked for every look-up */
     public Accounts(Supplier<Path> root) {
@@ -43,8 +56,23 @@ public final class Accounts {
 
     /** The user of a name, or of a number if there is no such name; the first one, as for getpwnam(3). */
     public Optional<Account> find(String user) {
+        List<Stat> files = stats();
+        Known before = known;
+        if (before.files.equals(files) && before.accounts.containsKey(user)) {
+            return Optional.ofNullable(before.accounts.get(user));
+        }
+        Optional<Account> found = read(user);
+        Instant settled = Instant.now().minus(SETTLED);
+        if (found.isPresent()
+                && files.stream().allMatch(file -> file.changedAt().isBefore(settled))) {
+            known = new Known(files, Map.of(user, found.get()));
+        }
+        return found;
+    }
+
+    private Optional<Account> read(String user) {
         List<Account> accounts =
-                lines("/etc/passwd", 7).flatMap(f -> account(f).stream()).toList();
+                lines(PASSWD, 7).flatMap(f -> account(f).stream()).toList();
         OptionalInt number = id(user);
         return accounts.stream()
                 .filter(a -> a.name.equals(user))
@@ -67,7 +95,7 @@ public final class Accounts {
     }
 
     private Account withGroups(Account account) {
-        List<Integer> groups = lines("/etc/group", 4)
+        List<Integer> groups = lines(GROUP, 4)
                 .filter(f -> Arrays.asList(f.get(3).split(",")).contains(account.name))
                 .flatMap(f -> id(f.get(2)).stream().boxed())
                 .filter(gid -> gid != account.gid)
@@ -85,15 +113,32 @@ public final class Accounts {
         return id < IdMap.SIZE ? OptionalInt.of(id) : OptionalInt.empty();
     }
 
-    private Stream<List<String>> lines(String file, int fields) {
-        return read(SandboxPath.parse(file, "/"))
+    /** The files as they are now; one that is not there is left out. */
+    private List<Stat> stats() {
+        List<Stat> stats = new ArrayList<>();
+        try (Resolver resolver = Resolver.open(root)) {
+            for (SandboxPath path : List.of(PASSWD, GROUP)) {
+                try (Fd file = resolver.find(path)) {
+                    stats.add(file.stat());
+                } catch (ErrnoException e) {
+                    if (e.errno() != ErrnoException.ENOENT && e.errno() != ErrnoException.ENOTDIR) {
+                        throw FileErrors.of("read", path, e);
+                    }
+                }
+            }
+        }
+        return stats;
+    }
+
+    private Stream<List<String>> lines(SandboxPath file, int fields) {
+        return text(file)
                 .lines()
                 .filter(line -> line.indexOf('\0') < 0)
                 .map(line -> List.of(line.split(":", -1)))
                 .filter(f -> f.size() == fields);
     }
 
-    private String read(SandboxPath path) {
+    private String text(SandboxPath path) {
         try (Resolver resolver = Resolver.open(root);
                 Fd file = resolver.file("read", path, FileCalls.O_RDONLY);
                 InputStream in = new FileInput(FileChannel.open(file.path(), StandardOpenOption.READ), 0, SIZE_LIMIT)) {

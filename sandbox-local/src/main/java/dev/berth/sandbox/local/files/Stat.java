@@ -9,7 +9,7 @@ import java.time.Instant;
 import java.util.Optional;
 
 /** What statx(2) says of a file; its structure is the same on every architecture. Ids are those of the host. */
-record Stat(int mode, Owner owner, long size, Instant modifiedAt, long inode, long device) {
+record Stat(int mode, Owner owner, long size, Instant modifiedAt, Instant changedAt, long inode, long device) {
     static final long SIZE = 256;
     /** STATX_BASIC_STATS */
     static final int MASK = 0x7ff;
@@ -25,6 +25,7 @@ record Stat(int mode, Owner owner, long size, Instant modifiedAt, long inode, lo
                 new Owner(statx.get(Libc.INT, 20), statx.get(Libc.INT, 24)),
                 statx.get(Libc.LONG, 40),
                 Instant.ofEpochSecond(statx.get(Libc.LONG, 112), statx.get(Libc.INT, 120)),
+                Instant.ofEpochSecond(statx.get(Libc.LONG, 96), statx.get(Libc.INT, 104)),
                 statx.get(Libc.LONG, 32),
                 ((long) statx.get(Libc.INT, 136) << 32) | (statx.get(Libc.INT, 140) & 0xffff_ffffL));
     }

@@ -11,11 +11,12 @@ import java.lang.invoke.MethodHandle;
 import java.util.List;
 
 /**
- * A command line that is run by posix_spawn(3) and waited for: what starting a process costs with nothing around it.
- * Java's own ProcessBuilder takes a millisecond more, for a helper process of its own.
+ * A command line that is run by posix_spawn(3): what starting a process costs with nothing around it. Java's own
+ * ProcessBuilder takes a millisecond more, for a helper process of its own.
  *
- * <p>Waiting blocks the thread in the kernel, so {@link #run()} is for platform threads. What this process has open without
- * the close-on-exec flag, the other one gets, where ProcessBuilder would close it: not for programs that are not trusted.
+ * <p>Waiting blocks the thread in the kernel, so {@link #run()} and {@link #waitFor} are for platform threads. What this
+ * process has open without the close-on-exec flag, the other one gets, where ProcessBuilder would close it: berth-launch
+ * closes all of that first.
  */
 public final class Spawn {
     private static final MethodHandle POSIX_SPAWNP =
@@ -47,13 +48,14 @@ public final class Spawn {
 
     /** Runs it to its end; anything but success is an error. */
     public void run() {
-        int status = wait(start());
+        int status = waitFor(start());
         if (status != 0) {
             throw new IllegalStateException(String.join(" ", words) + " failed, with wait status " + status);
         }
     }
 
-    private int start() {
+    /** Starts it and returns its process id; it has to be waited for. */
+    public int start() {
         try (Arena call = Arena.ofConfined()) {
             MemorySegment pid = call.allocate(INT);
             int error = (int) POSIX_SPAWNP.invokeExact(
@@ -75,7 +77,8 @@ public final class Spawn {
         }
     }
 
-    private static int wait(int pid) {
+    /** Waits for the end of a process that was started here; 0 is success, for the rest see wait(2). */
+    public static int waitFor(int pid) {
         try (Arena call = Arena.ofConfined()) {
             MemorySegment status = call.allocate(INT);
             int waited = (int) WAITPID.invokeExact(Libc.Errno.in(call).segment(), pid, status, 0);
