@@ -12,6 +12,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Optional;
@@ -39,7 +40,8 @@ import tools.jackson.databind.json.JsonMapper;
 final class Box {
     static final String SOCKET = "guest.sock";
     static final Set<PosixFilePermission> OWNER_ONLY_FILE = PosixFilePermissions.fromString("rw-------");
-    private static final Set<PosixFilePermission> PASSABLE = PosixFilePermissions.fromString("rwx--x--x");
+    private static final FileAttribute<Set<PosixFilePermission>> PASSABLE =
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx--x--x"));
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
     private final String name;
@@ -218,8 +220,7 @@ final class Box {
     }
 
     private static void makeDirectory(Path path) throws IOException {
-        Files.createDirectory(path);
-        Files.setPosixFilePermissions(path, PASSABLE);
+        Files.createDirectory(path, PASSABLE);
     }
 
     /** Overlayfs splits its options at commas and its layers at colons. */

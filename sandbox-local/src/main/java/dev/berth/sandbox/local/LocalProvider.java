@@ -103,6 +103,7 @@ public final class LocalProvider implements SandboxProvider {
                     new TemplateStore(config.templates()),
                     Cgroups.detect(group(data)),
                     Programs.unpack(data),
+                    new Owners(),
                     Clock.systemUTC());
             // The runtime passes here as the sandbox's root user; people with accounts on this machine may not.
             directory(machine.boxes(), "rwx--x---");

@@ -85,10 +85,7 @@ final class LocalSandbox implements Sandbox {
         this.cgroup = machine.cgroups().of(box.name());
         this.disk = new DiskLimit(machine.store());
         this.commands = new Commands(template, this::mountedRoot);
-        Accounts.Account owner = new Accounts(template::root)
-                .find(template.user())
-                .orElseThrow(() -> SandboxException.invalid(
-                        "template " + template.id() + " has no user '" + template.user() + "'"));
+        Accounts.Account owner = machine.owners().of(template);
         this.files = new RootFiles(this::mountedRoot, owner.uid(), owner.gid(), owner.home());
         this.mountPoints = new MountPoints(box.name(), files);
     }

@@ -11,8 +11,16 @@ import java.time.Clock;
  *
  * @param data the data directory
  * @param programs the guest and the launcher, unpacked
+ * @param owners whose the files are that are written from outside
  */
-record Machine(Path data, Store store, TemplateStore templates, Cgroups cgroups, Programs programs, Clock clock) {
+record Machine(
+        Path data,
+        Store store,
+        TemplateStore templates,
+        Cgroups cgroups,
+        Programs programs,
+        Owners owners,
+        Clock clock) {
 
     Path boxes() {
         return data.resolve("boxes");

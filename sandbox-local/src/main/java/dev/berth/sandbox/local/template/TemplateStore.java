@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Clock;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -19,6 +20,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The templates of a directory, which several servers and commands may share.
@@ -39,11 +41,24 @@ public final class TemplateStore {
 
     private record Read(Object identity, Template template) {}
 
+    /** For how long the machine is believed not to have changed: a burst of sandboxes looks at it once. */
+    private static final Duration FRESH = Duration.ofSeconds(1);
+
+    private final Duration fresh;
+    private volatile @Nullable Fresh freshHost;
+
+    private record Fresh(Template template, long since) {}
+
     public TemplateStore(Path directory) {
-        this(directory, Path.of("/"), Clock.systemUTC());
+        this(directory, Path.of("/"), Clock.systemUTC(), FRESH);
     }
 
     TemplateStore(Path directory, Path hostRoot, Clock clock) {
+        this(directory, hostRoot, clock, Duration.ZERO);
+    }
+
+    private TemplateStore(Path directory, Path hostRoot, Clock clock, Duration fresh) {
+        this.fresh = fresh;
         this.directory = directory.toAbsolutePath().normalize();
         this.host = new HostTemplate(hostRoot);
         this.clock = clock;
@@ -228,10 +243,18 @@ public final class TemplateStore {
 
     private Template ensureHost() {
         try {
+            Fresh known = freshHost;
+            if (known != null
+                    && System.nanoTime() - known.since < fresh.toNanos()
+                    && Files.exists(known.template.root())) {
+                return known.template;
+            }
             String recipe = host.recipe();
             Optional<Template> current =
                     newest(HostTemplate.NAME).filter(t -> t.recipe().equals(recipe));
-            return current.isPresent() ? current.get() : makeHost(recipe);
+            Template template = current.isPresent() ? current.get() : makeHost(recipe);
+            freshHost = new Fresh(template, System.nanoTime());
+            return template;
         } catch (IOException e) {
             throw SandboxException.unavailable("could not make the template 'host': " + e.getMessage(), e);
         }
