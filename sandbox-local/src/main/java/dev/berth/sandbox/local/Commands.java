@@ -30,6 +30,11 @@ final class Commands {
         this.accounts = new Accounts(root);
     }
 
+    /** Looks up who will most likely run the first command. */
+    void prepare() {
+        var _ = accounts.find(template.user());
+    }
+
     Start resolve(Command command, BoxRecord sandbox) {
         String user = command.user().orElse(template.user());
         Account account = account(user);

@@ -402,8 +402,7 @@ final class LocalSandbox implements Sandbox {
         paused = false;
         boolean marked = runtime.coversEmptyTmp() && mountPoints.markTmp();
         try {
-            Launcher.boot(
-                    machine, runtime, box, template, cgroup, fresh, record.token(), () -> box.prepareRecord(record));
+            Launcher.boot(machine, runtime, box, template, cgroup, fresh, record.token(), this::prepareMeanwhile);
             if (runtime.managesCgroups()) {
                 // It has added what it holds to be harmless to the devices that may be used.
                 cgroup.create();
@@ -417,6 +416,12 @@ final class LocalSandbox implements Sandbox {
                 mountPoints.unmarkTmp();
             }
         }
+    }
+
+    /** What can be done before the guest is there, and would otherwise be waited for afterwards. */
+    private void prepareMeanwhile() throws IOException {
+        box.prepareRecord(record);
+        commands.prepare();
     }
 
     private void runInBackground(List<String> argv) {
