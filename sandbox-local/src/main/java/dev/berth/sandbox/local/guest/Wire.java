@@ -41,7 +41,6 @@ final class Wire {
     static final int DATA_END = 76;
     static final int CLOSED = 77;
     static final int DATA_TAKEN = 78;
-    static final int LIMITS_HIT = 79;
     static final int PONG = 80;
 
     static final int FLAG_PTY = 1;

@@ -20,7 +20,6 @@ public final class Mounts {
     private static final long READ_ONLY = 1;
     private static final long REMOUNT = 32;
     private static final long BIND = 4096;
-    private static final long PRIVATE = 1 << 18;
     private static final int DETACH = 2;
 
     private static final MethodHandle MOUNT =
@@ -55,12 +54,6 @@ public final class Mounts {
     public static void bindReadOnly(Path source, Path target) throws ErrnoException {
         mount("none", source.toString(), target, BIND, "");
         mount("none", "none", target, BIND | REMOUNT | READ_ONLY | NOSUID | NODEV, "");
-    }
-
-    /** Keeps what is mounted below from showing up in other mount namespaces that are peers of this one. */
-    public static void bindPrivate(Path directory) throws ErrnoException {
-        mount("none", directory.toString(), directory, BIND, "");
-        mount("none", "none", directory, PRIVATE, "");
     }
 
     /** Unmounts now, or as soon as the last user is gone. Returns false if nothing was mounted there. */

@@ -1,5 +1,6 @@
 package dev.berth.sandbox.local.template;
 
+import dev.berth.sandbox.local.linux.Directories;
 import dev.berth.sandbox.local.linux.IdMap;
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
@@ -12,7 +13,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashSet;
 import java.util.Objects;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /** What is done to whole directories. Nothing here follows a symbolic link. */
 final class FileTree {
@@ -20,25 +20,7 @@ final class FileTree {
 
     /** Removes a directory and all that is in it; one that is not there is fine. */
     static void delete(Path directory) throws IOException {
-        if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
-            return;
-        }
-        Files.walkFileTree(directory, new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
-                Files.delete(file);
-                return FileVisitResult.CONTINUE;
-            }
-
-            @Override
-            public FileVisitResult postVisitDirectory(Path dir, @Nullable IOException e) throws IOException {
-                if (e != null) {
-                    throw e;
-                }
-                Files.delete(dir);
-                return FileVisitResult.CONTINUE;
-            }
-        });
+        Directories.remove(directory);
     }
 
     /** Removes everything in a directory, which may not be there. */
