@@ -180,7 +180,7 @@ public final class LocalProvider implements SandboxProvider {
                 case Origin.FromCheckpoint(CheckpointId id) -> fromCheckpoint(spec, id, ephemeral);
             };
         } catch (IOException e) {
-            throw SandboxException.unavailable("could not create sandbox " + spec.id() + ": " + e.getMessage(), e);
+            throw Failures.of("create sandbox " + spec.id(), e);
         }
     }
 

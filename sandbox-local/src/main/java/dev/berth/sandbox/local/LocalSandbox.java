@@ -585,6 +585,6 @@ final class LocalSandbox implements Sandbox {
     }
 
     private SandboxException failed(String what, IOException e) {
-        return SandboxException.unavailable("could not " + what + " sandbox " + id() + ": " + e.getMessage(), e);
+        return Failures.of(what + " sandbox " + id(), e);
     }
 }
