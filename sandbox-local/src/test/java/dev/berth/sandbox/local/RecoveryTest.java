@@ -35,9 +35,17 @@ class RecoveryTest {
         LocalConfig config =
                 LocalConfig.of(data).withTemplates(TestMachine.templates()).withPoolBytes(4L << 30);
         Process server = startServer(data);
-        String ready = readyLine(server);
-        server.destroyForcibly().waitFor();
+        try {
+            String ready = readyLine(server);
+            server.destroyForcibly().waitFor();
+            readsOnWhereTheServerStopped(config, ready);
+        } finally {
+            server.destroyForcibly().waitFor();
+            clearAway(config);
+        }
+    }
 
+    private static void readsOnWhereTheServerStopped(LocalConfig config, String ready) throws IOException {
         try (LocalProvider provider = LocalProvider.open(config)) {
             Sandbox survivor = provider.find(SURVIVOR).orElseThrow();
             assertThat(survivor.state()).isEqualTo(SandboxState.RUNNING);
@@ -54,9 +62,7 @@ class RecoveryTest {
                 assertThat(counting.await().signal()).isEqualTo(9);
             }
             assertThat(survivor.run(Command.shell("echo still here")).stdout()).isEqualTo("still here\n");
-            survivor.destroy();
         }
-        assertNothingIsLeft(config);
     }
 
     @Test
@@ -64,29 +70,44 @@ class RecoveryTest {
         Path data = Files.createTempDirectory(Path.of("/var/tmp"), "berth-");
         LocalConfig config =
                 LocalConfig.of(data).withTemplates(TestMachine.templates()).withPoolBytes(4L << 30);
-        for (int round = 0; round < 6; round++) {
-            Process server = startServer(data);
-            readyLine(server);
-            // Each round is cut off at another point of the server's making and destroying.
-            server.waitFor(7L * round + 3, TimeUnit.MILLISECONDS);
-            server.destroyForcibly().waitFor();
-            try (LocalProvider provider = LocalProvider.open(config)) {
-                for (Sandbox sandbox : provider.list()) {
-                    assertThat(sandbox.run(Command.of("true")).code())
-                            .as(sandbox.id().value())
-                            .isZero();
-                }
-                assertThat(provider.find(SURVIVOR)).isPresent();
-                assertThat(names(data.resolve("boxes"))).hasSameSizeAs(provider.list());
-                assertThat(names(data.resolve("ids"))).hasSameSizeAs(provider.list());
-                assertThat(names(data.resolve("pool")).stream().filter(tree -> !tree.startsWith("checkpoint-")))
-                        .hasSameSizeAs(provider.list());
-                provider.checkpoints().forEach(point -> provider.deleteCheckpoint(point.id()));
-                assertThat(names(data.resolve("pool"))).hasSameSizeAs(provider.list());
-                provider.list().forEach(Sandbox::destroy);
+        try {
+            for (int round = 0; round < 6; round++) {
+                // Each round is cut off at another point of the server's making and destroying.
+                runServerFor(7L * round + 3, data);
+                findsNothingHalfMade(config);
             }
+        } finally {
+            clearAway(config);
         }
-        assertNothingIsLeft(config);
+    }
+
+    private static void runServerFor(long millis, Path data) throws IOException, InterruptedException {
+        Process server = startServer(data);
+        try {
+            readyLine(server);
+            server.waitFor(millis, TimeUnit.MILLISECONDS);
+        } finally {
+            server.destroyForcibly().waitFor();
+        }
+    }
+
+    private static void findsNothingHalfMade(LocalConfig config) throws IOException {
+        Path data = config.data();
+        try (LocalProvider provider = LocalProvider.open(config)) {
+            for (Sandbox sandbox : provider.list()) {
+                assertThat(sandbox.run(Command.of("true")).code())
+                        .as(sandbox.id().value())
+                        .isZero();
+            }
+            assertThat(provider.find(SURVIVOR)).isPresent();
+            assertThat(names(data.resolve("boxes"))).hasSameSizeAs(provider.list());
+            assertThat(names(data.resolve("ids"))).hasSameSizeAs(provider.list());
+            assertThat(names(data.resolve("pool")).stream().filter(tree -> !tree.startsWith("checkpoint-")))
+                    .hasSameSizeAs(provider.list());
+            provider.checkpoints().forEach(point -> provider.deleteCheckpoint(point.id()));
+            assertThat(names(data.resolve("pool"))).hasSameSizeAs(provider.list());
+            provider.list().forEach(Sandbox::destroy);
+        }
     }
 
     @Test
@@ -167,8 +188,12 @@ class RecoveryTest {
         }
     }
 
-    private static void assertNothingIsLeft(LocalConfig config) throws IOException {
-        LocalProvider.open(config).closeAndUnmount();
+    /** Removes all there is, also after a failure, and then looks whether that was so. */
+    private static void clearAway(LocalConfig config) throws IOException {
+        LocalProvider provider = LocalProvider.open(config);
+        provider.list().forEach(Sandbox::destroy);
+        provider.checkpoints().forEach(point -> provider.deleteCheckpoint(point.id()));
+        provider.closeAndUnmount();
         assertThat(Mounts.all()).noneMatch(mount -> mount.target().startsWith(config.data()));
         assertThat(Cgroups.detect(LocalProvider.group(config.data())).sandboxes())
                 .isEmpty();
