@@ -356,6 +356,21 @@ public abstract class SandboxContract {
     }
 
     @Test
+    void whoAttachesLastHasTheCommandWhateverTheOtherDoes() throws Exception {
+        needs(Capability.REATTACH);
+        Sandbox sandbox = create();
+        RunningCommand first =
+                sandbox.start(Command.shell("echo one; read x; echo $x").withStdin());
+        try (RunningCommand second = sandbox.attach(first.id(), 0, 0)) {
+            assertFails(ErrorCode.CONFLICT, first::await);
+            first.close();
+            second.stdin().write("two\n".getBytes(UTF_8));
+            assertThat(text(second.stdout())).isEqualTo("one\ntwo\n");
+            assertThat(second.await().code()).isZero();
+        }
+    }
+
+    @Test
     void keepsTheEndOfACommandNobodyWaitedFor() throws Exception {
         needs(Capability.REATTACH);
         Sandbox sandbox = create();

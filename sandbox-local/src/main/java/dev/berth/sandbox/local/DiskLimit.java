@@ -11,9 +11,10 @@ final class DiskLimit {
         this.store = store;
     }
 
+    /** A limit that the store cannot enforce is refused by it. */
     void apply(BoxRecord sandbox) throws IOException {
         long bytes = sandbox.limits().diskBytes();
-        if (store.enforcesLimits()) {
+        if (bytes != 0 || store.enforcesLimits()) {
             store.limit(sandbox.tree(), bytes == 0 ? 0 : Math.max(1, bytes - sandbox.inheritedBytes()));
         }
     }

@@ -169,11 +169,6 @@ public final class LocalProvider implements SandboxProvider {
     }
 
     private Sandbox create(SandboxSpec spec, boolean ephemeral) {
-        if (spec.limits().diskBytes() != 0 && !machine.store().enforcesLimits()) {
-            throw SandboxException.unsupported(
-                    "this machine cannot limit disk: its data directory is not on btrfs and no"
-                            + " pool could be made; ask for no disk limit, or see `berth doctor`");
-        }
         try (var _ = warm.busy()) {
             return switch (spec.origin()) {
                 case Origin.Template named -> fromTemplate(spec, named.name(), ephemeral);

@@ -330,12 +330,13 @@ final class LocalSandbox implements Sandbox {
     @Override
     public void limit(Limits limits) {
         transition("change the limits of", () -> {
-            if (cgroup.exists()) {
-                cgroup.apply(runtime.inCgroup(limits));
-            }
             BoxRecord changed = record.withLimits(limits);
+            // First what may be refused.
             if (limits.diskBytes() != record.limits().diskBytes()) {
                 disk.apply(changed);
+            }
+            if (cgroup.exists()) {
+                cgroup.apply(runtime.inCgroup(limits));
             }
             record = changed;
             box.record(record);

@@ -32,6 +32,12 @@ class PlainStoreTest {
                     .isInstanceOfSatisfying(
                             SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.UNSUPPORTED));
             assertThat(machine.provider().list()).isEmpty();
+            Sandbox unlimited = machine.provider()
+                    .create(SandboxSpec.of("unlimited", "host").withLimits(NO_DISK_LIMIT));
+            assertThatThrownBy(() -> unlimited.limit(Limits.DEFAULT))
+                    .isInstanceOfSatisfying(
+                            SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.UNSUPPORTED));
+            assertThat(unlimited.limits()).isEqualTo(NO_DISK_LIMIT);
         }
     }
 

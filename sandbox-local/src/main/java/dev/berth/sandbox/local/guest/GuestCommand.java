@@ -200,7 +200,7 @@ final class GuestCommand implements RunningCommand {
         }
         stdout.close();
         stderr.close();
-        link.forget(id);
+        link.forget(this);
         if (exit.isDone() && !exit.isCompletedExceptionally()) {
             link.sendQuietly(new Wire.Out(Wire.RELEASE, id, 0));
         }

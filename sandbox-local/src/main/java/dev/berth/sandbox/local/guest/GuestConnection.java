@@ -60,7 +60,7 @@ final class GuestConnection implements Connection {
                     fail(SandboxException.unavailable("the connection inside the sandbox broke: "
                             + dev.berth.sandbox.local.linux.ErrnoException.describe(errno)));
                 }
-                link.forget(id);
+                link.forget(id, this);
             }
             default -> throw new ProtocolException("frame " + frame.type + " is not for a connection");
         }
@@ -86,7 +86,7 @@ final class GuestConnection implements Connection {
     public void close() {
         input.close();
         output.broken();
-        if (link.forget(id)) {
+        if (link.forget(id, this)) {
             link.sendQuietly(new Wire.Out(Wire.CLOSE, id, 0));
         }
     }

@@ -241,10 +241,13 @@ public final class GuestLink implements AutoCloseable {
         close(SandboxException.unavailable("the server is shutting down; the command goes on"));
     }
 
-    boolean forget(int id) {
-        boolean command = commands.remove(id) != null;
-        boolean connection = connections.remove(id) != null;
-        return command || connection;
+    /** Only its own place: somebody else may have attached to the same command since. */
+    void forget(GuestCommand command) {
+        commands.remove(command.id(), command);
+    }
+
+    boolean forget(int id, GuestConnection connection) {
+        return connections.remove(id, connection);
     }
 
     void send(Wire.Out frame) throws IOException {
