@@ -6,6 +6,8 @@ public enum Capability {
     PAUSE,
     /** Checkpoints, rollback and fork. */
     CHECKPOINT,
+    /** Packing the files of a sandbox, and making one from them. */
+    ARCHIVE,
     /** Telling what changed between two points. */
     CHANGES,
     /** A hard limit on disk. */

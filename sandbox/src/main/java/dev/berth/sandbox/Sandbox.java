@@ -1,5 +1,7 @@
 package dev.berth.sandbox;
 
+import java.io.IOException;
+import java.io.OutputStream;
 import java.util.List;
 import java.util.Map;
 
@@ -17,6 +19,12 @@ public interface Sandbox {
     default SandboxState state() {
         return info().state();
     }
+
+    /**
+     * Whether a command could be started right now, as far as is known without asking anybody. This takes no lock, does
+     * no input or output, and may be called for every request.
+     */
+    boolean ready();
 
     Map<String, String> env();
 
@@ -66,6 +74,12 @@ public interface Sandbox {
 
     /** Puts the files back to a checkpoint of this sandbox. Its processes are ended first and it is left running. */
     void rollback(CheckpointId checkpoint);
+
+    /**
+     * Writes the sandbox's own files, which is all that differs from its template, for {@link Origin#packed}. What is
+     * written is the provider's own affair. A sandbox that runs is refused with {@code conflict}.
+     */
+    void pack(OutputStream target) throws IOException;
 
     /** What changed since a checkpoint of this sandbox. */
     List<Change> changesSince(CheckpointId checkpoint);

@@ -1,11 +1,24 @@
 package dev.berth.sandbox;
 
+import java.util.Collections;
+import java.util.Map;
+import java.util.TreeMap;
+
 /**
  * What every operation here throws when it fails. The message is a sentence for the person who has to act: what could
- * not be done, why, and what to try.
+ * not be done, why, and what to try. What a program may want to act on is in the details.
  */
 public final class SandboxException extends RuntimeException {
+    /** Detail: after how many milliseconds it makes sense to try again. */
+    public static final String RETRY_AFTER_MS = "retry_after_ms";
+    /** Details of {@code limit}: which one, what is used, what is allowed. */
+    public static final String LIMIT = "limit";
+
+    public static final String USED = "used";
+    public static final String ALLOWED = "allowed";
+
     private final ErrorCode code;
+    private final Map<String, Object> details = new TreeMap<>();
 
     public SandboxException(ErrorCode code, String message) {
         super(message);
@@ -25,6 +38,16 @@ public final class SandboxException extends RuntimeException {
 
     public ErrorCode code() {
         return code;
+    }
+
+    public Map<String, Object> details() {
+        return Collections.unmodifiableMap(details);
+    }
+
+    /** Adds a detail, before it is thrown. */
+    public SandboxException with(String name, Object value) {
+        details.put(name, value);
+        return this;
     }
 
     public static SandboxException gone(String message) {

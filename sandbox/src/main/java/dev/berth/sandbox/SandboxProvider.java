@@ -14,6 +14,12 @@ import java.util.Set;
 public interface SandboxProvider extends AutoCloseable {
     String name();
 
+    /**
+     * Where its sandboxes are. Two providers of one location see the same sandboxes; one of another location knows
+     * nothing of them, and must not conclude that they are gone.
+     */
+    String location();
+
     Set<Capability> capabilities();
 
     /**

@@ -131,6 +131,11 @@ public final class LocalProvider implements SandboxProvider {
     }
 
     @Override
+    public String location() {
+        return "local";
+    }
+
+    @Override
     public Set<Capability> capabilities() {
         Set<Capability> all = EnumSet.allOf(Capability.class);
         all.removeAll(runtime(runtime).missing());
@@ -173,6 +178,7 @@ public final class LocalProvider implements SandboxProvider {
             return switch (spec.origin()) {
                 case Origin.Template named -> fromTemplate(spec, named.name(), ephemeral);
                 case Origin.FromCheckpoint(CheckpointId id) -> fromCheckpoint(spec, id, ephemeral);
+                case Origin.Packed packed -> throw SandboxException.unsupported("not yet");
             };
         } catch (IOException e) {
             throw Failures.of("create sandbox " + spec.id(), e);

@@ -22,6 +22,7 @@ import dev.berth.sandbox.local.files.RootFiles;
 import dev.berth.sandbox.local.guest.GuestLink;
 import dev.berth.sandbox.local.template.Template;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.EnumSet;
@@ -186,6 +187,11 @@ final class LocalSandbox implements Sandbox {
         } catch (IOException e) {
             throw failed("look at", e);
         }
+    }
+
+    @Override
+    public boolean ready() {
+        return !paused && !destroyed && connected();
     }
 
     @Override
@@ -385,6 +391,11 @@ final class LocalSandbox implements Sandbox {
             disk.apply(record);
             startGuest();
         });
+    }
+
+    @Override
+    public void pack(OutputStream target) throws IOException {
+        throw SandboxException.unsupported("not yet");
     }
 
     @Override
