@@ -1,0 +1,58 @@
+package dev.berth.session;
+
+import dev.berth.sandbox.CheckpointId;
+import java.util.List;
+import java.util.Optional;
+import org.jdbi.v3.core.Handle;
+
+/** The table {@code checkpoints}: of which turns the files were kept. */
+final class CheckpointTable {
+    record Entry(int turn, String name, Optional<CheckpointId> id) {}
+
+    private CheckpointTable() {}
+
+    /** Those of a session, the newest turn first. */
+    static List<Entry> list(Handle handle, SessionKey key) {
+        return handle.createQuery("""
+                        SELECT turn, name, checkpoint_id FROM checkpoints
+                        WHERE tenant = :tenant AND session = :session ORDER BY turn DESC""")
+                .bind("tenant", key.tenant())
+                .bind("session", key.id())
+                .map((row, context) -> new Entry(
+                        row.getInt("turn"),
+                        row.getString("name"),
+                        Optional.ofNullable(row.getString("checkpoint_id")).map(CheckpointId::new)))
+                .list();
+    }
+
+    static void begin(Handle handle, SessionKey key, int turn, String name) {
+        handle.createUpdate("""
+                        INSERT INTO checkpoints (tenant, session, turn, name)
+                        VALUES (:tenant, :session, :turn, :name)
+                        ON CONFLICT (tenant, session, turn) DO UPDATE SET name = :name, checkpoint_id = NULL""")
+                .bind("tenant", key.tenant())
+                .bind("session", key.id())
+                .bind("turn", turn)
+                .bind("name", name)
+                .execute();
+    }
+
+    static void taken(Handle handle, SessionKey key, int turn, CheckpointId id) {
+        handle.createUpdate("""
+                        UPDATE checkpoints SET checkpoint_id = :checkpoint
+                        WHERE tenant = :tenant AND session = :session AND turn = :turn""")
+                .bind("checkpoint", id.value())
+                .bind("tenant", key.tenant())
+                .bind("session", key.id())
+                .bind("turn", turn)
+                .execute();
+    }
+
+    static void remove(Handle handle, SessionKey key, int turn) {
+        handle.createUpdate("DELETE FROM checkpoints WHERE tenant = :tenant AND session = :session AND turn = :turn")
+                .bind("tenant", key.tenant())
+                .bind("session", key.id())
+                .bind("turn", turn)
+                .execute();
+    }
+}

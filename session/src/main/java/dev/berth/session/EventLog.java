@@ -1,0 +1,139 @@
+package dev.berth.session;
+
+import dev.berth.sandbox.SandboxException;
+import dev.berth.session.store.Database;
+import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jdbi.v3.core.Handle;
+import org.jdbi.v3.core.statement.PreparedBatch;
+import org.slf4j.MDC;
+
+/**
+ * The events of every session, append-only, numbered without gaps. What changes a session's state writes its event in the
+ * same statement; what happens in a live session is queued here and written in batches, so that a request neither waits
+ * for the database nor fails with it. The queue is bounded: if the database is away for long, the events that found no
+ * place are counted and reported.
+ */
+public final class EventLog {
+    private static final int QUEUE = 20_000;
+    private static final int BATCH = 500;
+
+    private record Pending(SessionKey key, SessionEvent event, Optional<String> correlation, OffsetDateTime at) {}
+
+    private final Database database;
+    private final boolean auditCommands;
+    private final BlockingQueue<Pending> queue = new ArrayBlockingQueue<>(QUEUE);
+    private final AtomicLong dropped = new AtomicLong();
+
+    EventLog(Database database, boolean auditCommands) {
+        this.database = database;
+        this.auditCommands = auditCommands;
+    }
+
+    /** The events of a session after a number, in order. Those still queued in a server come later. */
+    public List<LoggedEvent> read(SessionKey key, long after, int limit) {
+        return database.query(handle -> handle.createQuery("""
+                        SELECT seq, at, type, actor, correlation, data::text AS data FROM events
+                        WHERE tenant = :tenant AND session = :session AND seq > :after ORDER BY seq LIMIT :limit""")
+                .bind("tenant", key.tenant())
+                .bind("session", key.id())
+                .bind("after", after)
+                .bind("limit", limit)
+                .map((row, context) -> new LoggedEvent(
+                        row.getLong("seq"),
+                        row.getObject("at", OffsetDateTime.class).toInstant(),
+                        row.getString("type"),
+                        row.getString("actor"),
+                        Optional.ofNullable(row.getString("correlation")),
+                        Json.map(row.getString("data"))))
+                .list());
+    }
+
+    /** Queues an event; it is written soon. */
+    public void append(SessionKey key, SessionEvent event) {
+        Pending pending =
+                new Pending(key, event, Optional.ofNullable(MDC.get(SessionTable.CORRELATION)), OffsetDateTime.now());
+        if (!queue.offer(pending)) {
+            dropped.incrementAndGet();
+        }
+    }
+
+    void record(SessionKey key, Session.Run run) {
+        Map<String, Object> data = new HashMap<>();
+        data.put("what", run.what());
+        data.put("duration_ms", run.duration().toMillis());
+        run.exitCode().ifPresent(code -> data.put("exit_code", code));
+        if (auditCommands) {
+            run.commandText().ifPresent(text -> data.put("command", text));
+        }
+        append(key, new SessionEvent("tool.run", run.actor(), data));
+    }
+
+    /** Writes what is queued and returns how many events found no place. What cannot be written now stays queued. */
+    synchronized long flush() {
+        while (!queue.isEmpty()) {
+            List<Pending> batch = new ArrayList<>(BATCH);
+            queue.drainTo(batch, BATCH);
+            try {
+                database.transaction(handle -> write(handle, batch));
+            } catch (SandboxException e) {
+                batch.stream().filter(pending -> !queue.offer(pending)).forEach(_ -> dropped.incrementAndGet());
+                throw e;
+            }
+        }
+        return dropped.getAndSet(0);
+    }
+
+    private static Object write(Handle handle, List<Pending> batch) {
+        // Sorted, so that two servers that write to the same sessions lock their rows in the same order.
+        List<Pending> sorted = new ArrayList<>(batch);
+        sorted.sort((a, b) -> a.key().toString().compareTo(b.key().toString()));
+        PreparedBatch statements = handle.prepareBatch("""
+                WITH numbered AS (
+                    UPDATE sessions SET last_seq = last_seq + 1 WHERE tenant = :tenant AND id = :session
+                    RETURNING last_seq
+                )
+                INSERT INTO events (tenant, session, seq, at, type, actor, correlation, data)
+                SELECT :tenant, :session, last_seq, :at, :type, :actor, :correlation, :data::jsonb FROM numbered""");
+        for (Pending pending : sorted) {
+            statements
+                    .bind("tenant", pending.key().tenant())
+                    .bind("session", pending.key().id())
+                    .bind("at", pending.at())
+                    .bind("type", pending.event().type())
+                    .bind("actor", pending.event().actor())
+                    .bind("correlation", pending.correlation().orElse(null))
+                    .bind("data", Json.write(pending.event().data()))
+                    .add();
+        }
+        statements.execute();
+        return sorted;
+    }
+
+    /** Appends within a transaction of the caller's. */
+    static long append(Handle handle, SessionKey key, SessionEvent event) {
+        return handle.createQuery("""
+                        WITH numbered AS (
+                            UPDATE sessions SET last_seq = last_seq + 1 WHERE tenant = :tenant AND id = :session
+                            RETURNING last_seq
+                        )
+                        INSERT INTO events (tenant, session, seq, type, actor, correlation, data)
+                        SELECT :tenant, :session, last_seq, :type, :actor, :correlation, :data::jsonb FROM numbered
+                        RETURNING seq""")
+                .bind("tenant", key.tenant())
+                .bind("session", key.id())
+                .bind("type", event.type())
+                .bind("actor", event.actor())
+                .bind("correlation", MDC.get(SessionTable.CORRELATION))
+                .bind("data", Json.write(event.data()))
+                .mapTo(Long.class)
+                .one();
+    }
+}

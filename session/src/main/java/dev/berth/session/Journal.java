@@ -1,0 +1,74 @@
+package dev.berth.session;
+
+import dev.berth.sandbox.SandboxException;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+import org.slf4j.spi.LoggingEventBuilder;
+
+/** Tells operators what happens to sessions: structured log lines and counts, under the same names. */
+final class Journal {
+    private static final Logger LOG = LoggerFactory.getLogger("dev.berth.session");
+
+    private final MeterRegistry meters;
+
+    Journal(MeterRegistry meters) {
+        this.meters = meters;
+    }
+
+    void tell(SessionInfo session, SessionEvent event) {
+        count(event.type());
+        LoggingEventBuilder line = LOG.atInfo()
+                .addKeyValue("tenant", session.key().tenant())
+                .addKeyValue("session", session.key().id())
+                .addKeyValue("sandbox", session.sandboxId())
+                .addKeyValue("state", session.state());
+        add(line, event.data()).log(event.type());
+    }
+
+    void tell(SessionKey key, SessionEvent event, Level level) {
+        count(event.type());
+        LoggingEventBuilder line =
+                LOG.atLevel(level).addKeyValue("tenant", key.tenant()).addKeyValue("session", key.id());
+        add(line, event.data()).log(event.type());
+    }
+
+    void trouble(SessionKey key, SessionEvent event, Throwable cause) {
+        count(event.type());
+        LoggingEventBuilder line =
+                LOG.atWarn().addKeyValue("tenant", key.tenant()).addKeyValue("session", key.id());
+        if (!(cause instanceof SandboxException)) {
+            line = line.setCause(cause);
+        }
+        add(line, event.data()).addKeyValue("error", cause.getMessage()).log(event.type());
+    }
+
+    /** Of something that concerns no single session. */
+    void trouble(String type, Throwable cause) {
+        count(type);
+        LOG.atWarn().addKeyValue("error", cause.getMessage()).setCause(cause).log(type);
+    }
+
+    void took(String transition, Duration time) {
+        Timer.builder("berth.session.transition")
+                .tag("transition", transition)
+                .register(meters)
+                .record(time);
+    }
+
+    private void count(String type) {
+        meters.counter("berth.session.events", "type", type).increment();
+    }
+
+    private static LoggingEventBuilder add(LoggingEventBuilder line, Map<String, Object> data) {
+        LoggingEventBuilder result = line;
+        for (Map.Entry<String, Object> entry : data.entrySet()) {
+            result = result.addKeyValue(entry.getKey(), entry.getValue());
+        }
+        return result;
+    }
+}

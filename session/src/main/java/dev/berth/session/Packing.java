@@ -1,0 +1,133 @@
+package dev.berth.session;
+
+import com.github.luben.zstd.ZstdInputStream;
+import com.github.luben.zstd.ZstdOutputStream;
+import dev.berth.sandbox.Sandbox;
+import dev.berth.sandbox.SandboxException;
+import java.io.BufferedOutputStream;
+import java.io.FilterOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.DigestInputStream;
+import java.security.DigestOutputStream;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.UUID;
+import java.util.function.BooleanSupplier;
+
+/** Puts the files of a sandbox into an archive, and takes them out again unharmed or not at all. */
+final class Packing {
+    private final Path spool;
+    private final Archives archives;
+    /** In each archive's name: several installations may keep theirs in one place. */
+    private final String installation;
+
+    Packing(Path spool, Archives archives, String installation) {
+        this.spool = spool;
+        this.archives = archives;
+        this.installation = installation;
+    }
+
+    boolean isOurs(String archive) {
+        return archive.startsWith(installation + ".");
+    }
+
+    /** Somebody wants the sandbox that was being packed. */
+    static final class Wanted extends IOException {
+        Wanted() {
+            super("somebody wants the session that was being archived");
+        }
+    }
+
+    /** Packs a sandbox that does not run. It is durable when this returns. */
+    SessionInfo.Archive pack(Sandbox sandbox, BooleanSupplier wanted) throws IOException {
+        Path file = spoolFile();
+        try {
+            MessageDigest digest = sha256();
+            try (OutputStream raw = Files.newOutputStream(file);
+                    ZstdOutputStream zstd = new ZstdOutputStream(
+                            new DigestOutputStream(new BufferedOutputStream(raw, 1 << 16), digest))) {
+                zstd.setChecksum(true);
+                sandbox.pack(new Interruptible(zstd, wanted));
+            }
+            String name = installation + "." + sandbox.id() + "." + UUID.randomUUID() + ".zst";
+            archives.put(name, file);
+            return new SessionInfo.Archive(
+                    name,
+                    HexFormat.of().formatHex(digest.digest()),
+                    Files.size(file),
+                    sandbox.info().template());
+        } finally {
+            Files.deleteIfExists(file);
+        }
+    }
+
+    /** What can be done with the unpacked bytes of an archive that was found to be whole. */
+    interface Use<T> {
+        T with(Path content) throws IOException;
+    }
+
+    /** Fetches and verifies an archive. */
+    <T> T unpack(SessionInfo.Archive archive, Use<T> use) throws IOException {
+        Path packed = spoolFile();
+        Path content = spoolFile();
+        try {
+            archives.get(archive.name(), packed);
+            MessageDigest digest = sha256();
+            try (InputStream raw = new DigestInputStream(Files.newInputStream(packed), digest);
+                    InputStream zstd = new ZstdInputStream(raw)) {
+                Files.copy(zstd, content);
+                raw.transferTo(OutputStream.nullOutputStream());
+            } catch (IOException e) {
+                throw broken(archive, e);
+            }
+            if (!HexFormat.of().formatHex(digest.digest()).equals(archive.sha256())) {
+                throw broken(archive, new IOException("its hash is not the one it was stored with"));
+            }
+            Files.delete(packed);
+            return use.with(content);
+        } finally {
+            Files.deleteIfExists(packed);
+            Files.deleteIfExists(content);
+        }
+    }
+
+    private static SandboxException broken(SessionInfo.Archive archive, IOException e) {
+        return SandboxException.unavailable(
+                "archive " + archive.name() + " is damaged (" + e.getMessage() + "); nothing was changed", e);
+    }
+
+    private Path spoolFile() throws IOException {
+        Files.createDirectories(spool);
+        return spool.resolve(UUID.randomUUID() + ".spool");
+    }
+
+    private static MessageDigest sha256() {
+        try {
+            return MessageDigest.getInstance("SHA-256");
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every JDK has SHA-256", e);
+        }
+    }
+
+    private static final class Interruptible extends FilterOutputStream {
+        private final BooleanSupplier wanted;
+
+        Interruptible(OutputStream out, BooleanSupplier wanted) {
+            super(out);
+            this.wanted = wanted;
+        }
+
+        @Override
+        public void write(byte[] bytes, int offset, int length) throws IOException {
+            if (wanted.getAsBoolean()) {
+                throw new Wanted();
+            }
+            out.write(bytes, offset, length);
+        }
+    }
+}

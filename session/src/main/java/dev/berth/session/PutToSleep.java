@@ -1,0 +1,194 @@
+package dev.berth.session;
+
+import dev.berth.sandbox.Capability;
+import dev.berth.sandbox.Sandbox;
+import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.SandboxState;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+
+/** Moves a session down: freezes its processes, ends them, packs its files away. */
+final class PutToSleep {
+    /** A session that another server may have used just now is not idle; activity is written down more often than this. */
+    private static final Duration SURELY_IDLE = Duration.ofSeconds(15);
+
+    private final Parts parts;
+    private final Packing packing;
+
+    PutToSleep(Parts parts, Packing packing) {
+        this.parts = parts;
+        this.packing = packing;
+    }
+
+    /**
+     * Freezes it.
+     *
+     * @param idle only if nobody used it for so long; empty to do it in any case
+     * @return whether it is frozen now
+     */
+    boolean pause(Custody custody, SessionInfo before, Optional<Duration> idle) {
+        if (before.state() == SessionState.PAUSED) {
+            return true;
+        }
+        if (before.state() != SessionState.ACTIVE && before.state() != SessionState.PAUSING) {
+            throw SandboxException.conflict("could not pause session " + before.key() + ": it is " + before.state());
+        }
+        if (!parts.provider().capabilities().contains(Capability.PAUSE)) {
+            return stop(custody, before, idle);
+        }
+        parts.checkLocation(before);
+        if (inUse(before.key(), idle)) {
+            return false;
+        }
+        SessionInfo row = before.state() == SessionState.PAUSING
+                ? before
+                : custody.becomeLightly(
+                        before, SessionState.PAUSING, RowChange.none(), SessionEvent.of("sandbox.pausing"));
+        if (!close(row.key(), idle)) {
+            custody.becomeLightly(row, SessionState.ACTIVE, RowChange.none(), SessionEvent.of("sandbox.busy"));
+            return false;
+        }
+        Optional<Sandbox> sandbox = find(custody, row);
+        if (sandbox.isEmpty()) {
+            return false;
+        }
+        RowChange change = measured(sandbox.get()).now("paused_at");
+        if (sandbox.get().state() == SandboxState.STOPPED) {
+            custody.become(
+                    row, SessionState.STOPPED, change.now("stopped_at"), SessionEvent.of("sandbox.found.stopped"));
+            return true;
+        }
+        try {
+            sandbox.get().pause();
+        } catch (SandboxException e) {
+            RowChange error = RowChange.none()
+                    .set("last_error", e.code().wireName() + ": " + e.getMessage())
+                    .fromNow("retry_at", BringUp.backOff(row.resumeFailCount()));
+            custody.becomeLightly(row, SessionState.ACTIVE, error, SessionEvent.of("sandbox.pause.failed"));
+            throw e;
+        }
+        custody.becomeLightly(row, SessionState.PAUSED, change, SessionEvent.of("sandbox.pause"));
+        return true;
+    }
+
+    /** Freezes an idle session of the same tenant, whose place another one needs. */
+    boolean pauseForRoom(Custody custody) {
+        Optional<SessionInfo> row = custody.row().filter(it -> it.state() == SessionState.ACTIVE);
+        if (row.isEmpty()) {
+            return false;
+        }
+        boolean here = parts.lives().containsKey(custody.key());
+        Duration sinceFlushed = Duration.between(row.get().times().lastActivityAt(), Instant.now());
+        if (!here && sinceFlushed.compareTo(SURELY_IDLE) < 0) {
+            return false;
+        }
+        try {
+            return pause(custody, row.get(), Optional.of(Duration.ZERO));
+        } catch (SandboxException e) {
+            parts.journal().trouble(custody.key(), SessionEvent.of("sandbox.pause.failed"), e);
+            return false;
+        }
+    }
+
+    /** Ends its processes. */
+    boolean stop(Custody custody, SessionInfo row, Optional<Duration> idle) {
+        if (row.state() == SessionState.STOPPED) {
+            return true;
+        }
+        row.state().checkNext(SessionState.STOPPED);
+        parts.checkLocation(row);
+        if (inUse(row.key(), idle) || !close(row.key(), idle)) {
+            return false;
+        }
+        Optional<Sandbox> sandbox = find(custody, row);
+        if (sandbox.isEmpty()) {
+            return false;
+        }
+        // If this server dies in between, the row says active and the sandbox is stopped; the next one who looks wakes
+        // it.
+        sandbox.get().stop();
+        custody.become(
+                row, SessionState.STOPPED, measured(sandbox.get()).now("stopped_at"), SessionEvent.of("sandbox.stop"));
+        return true;
+    }
+
+    /** Packs its files away and removes the sandbox. Returns false if somebody came who wants it. */
+    boolean archive(Custody custody, SessionInfo row) {
+        if (row.state() == SessionState.ARCHIVED) {
+            return true;
+        }
+        row.state().checkNext(SessionState.ARCHIVED);
+        parts.checkLocation(row);
+        Optional<Sandbox> sandbox = find(custody, row);
+        if (sandbox.isEmpty()) {
+            return false;
+        }
+        try {
+            SessionInfo.Archive archive = packing.pack(sandbox.get(), custody::wanted);
+            RowChange change = RowChange.none()
+                    .set("archive_name", archive.name())
+                    .set("archive_sha256", archive.sha256())
+                    .set("archive_bytes", archive.bytes())
+                    .set("archive_template", archive.template())
+                    .set("disk_bytes", archive.bytes())
+                    .now("archived_at");
+            custody.become(
+                    row,
+                    SessionState.ARCHIVED,
+                    change,
+                    SessionEvent.of("sandbox.archive").with("bytes", archive.bytes()));
+        } catch (Packing.Wanted e) {
+            return false;
+        } catch (IOException e) {
+            throw SandboxException.unavailable("could not archive session " + row.key() + ": " + e.getMessage(), e);
+        }
+        // From here on the archive is the session. A sandbox that is left is found by the next settlement.
+        sandbox.get().destroy();
+        custody.query(handle -> SandboxTable.end(handle, row.key(), "archived"));
+        return true;
+    }
+
+    private Optional<Sandbox> find(Custody custody, SessionInfo row) {
+        Optional<Sandbox> sandbox = parts.provider().find(row.sandboxId());
+        if (sandbox.isEmpty()) {
+            gone(custody, row);
+        }
+        return sandbox;
+    }
+
+    /** Notes that its sandbox is gone. The next request for it makes it again and says what was lost. */
+    static void gone(Custody custody, SessionInfo row) {
+        custody.become(
+                row,
+                SessionState.ERROR,
+                RowChange.none().set("last_error", "gone: its sandbox is not at the provider any more"),
+                SessionEvent.of("sandbox.gone"));
+    }
+
+    private boolean inUse(SessionKey key, Optional<Duration> idle) {
+        Live live = parts.lives().get(key);
+        return live != null && idle.isPresent() && (live.held() || live.idle().compareTo(idle.get()) < 0);
+    }
+
+    private boolean close(SessionKey key, Optional<Duration> idle) {
+        Live live = parts.lives().get(key);
+        if (live == null) {
+            return true;
+        }
+        if (idle.isPresent() && !live.closeIfIdle(idle.get())) {
+            return false;
+        }
+        parts.close(key);
+        return true;
+    }
+
+    private static RowChange measured(Sandbox sandbox) {
+        try {
+            return RowChange.none().set("disk_bytes", sandbox.usage().diskBytes());
+        } catch (SandboxException e) {
+            return RowChange.none(); // what it takes is known from the last time
+        }
+    }
+}

@@ -1,0 +1,427 @@
+package dev.berth.session;
+
+import dev.berth.sandbox.CheckpointId;
+import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.SandboxProvider;
+import dev.berth.session.SessionTable.Activity;
+import dev.berth.session.store.Database;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.slf4j.MDC;
+
+/**
+ * The sessions of all tenants: a conversation keeps its computer, whatever fails.
+ *
+ * <p>{@link #resolve} is the way of every request. A session that is up in this process is returned at once: one look into
+ * a map, one compare-and-set. Any other is brought up by {@link BringUp} on a thread of its own, once, however many ask
+ * for it meanwhile; one who gives up waiting changes nothing for the others.
+ */
+public final class Sessions implements AutoCloseable {
+    private final Parts parts;
+    private final BringUp bringUp;
+    private final PutToSleep sleep;
+    private final Removal removal;
+    private final Settlement settlement;
+    private final Janitor janitor;
+    private final Turns turns;
+    private final EventLog events;
+    private final Map<SessionKey, CompletableFuture<Live>> coming = new ConcurrentHashMap<>();
+    private final ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
+            Thread.ofPlatform().daemon().name("sessions").factory());
+    private volatile Map<SessionState, Long> counts = Map.of();
+
+    private Sessions(Parts parts) {
+        this.parts = parts;
+        Packing packing = new Packing(parts.config().spool(), parts.archives(), parts.installation());
+        this.removal = new Removal(parts);
+        this.sleep = new PutToSleep(parts, packing);
+        this.bringUp = new BringUp(parts, packing, removal, sleep);
+        this.settlement = new Settlement(parts, removal, packing);
+        this.turns = new Turns(parts);
+        this.events = new EventLog(parts.database(), parts.config().auditCommands());
+        this.janitor = new Janitor(parts, sleep, removal, this::flush);
+    }
+
+    /**
+     * Opens the sessions of a database, settles what was left by servers before, and begins to look after them.
+     *
+     * @param secret from which preview tokens follow; the same on every server
+     * @param residents what has to run in the sandbox of a session, if anything
+     */
+    public static Sessions open(
+            SessionsConfig config,
+            SandboxProvider provider,
+            Database database,
+            Archives archives,
+            MeterRegistry meters,
+            byte[] secret,
+            Function<SessionInfo, Optional<Resident>> residents) {
+        String installation = database.query(handle -> handle.createQuery("SELECT id::text FROM installation")
+                .mapTo(String.class)
+                .one());
+        Parts parts = new Parts(
+                config,
+                provider,
+                database,
+                archives,
+                new Journal(meters),
+                new KeyLocks(),
+                new ConcurrentHashMap<>(),
+                installation,
+                new PreviewTokens(secret),
+                residents);
+        Sessions sessions = new Sessions(parts);
+        sessions.settlement.settle();
+        sessions.meter(meters);
+        sessions.janitor.start();
+        sessions.every(config.flush(), "flush.failed", sessions::flush);
+        sessions.every(config.settle(), "settlement.failed", sessions.settlement::settle);
+        sessions.every(config.janitor(), "count.failed", sessions::count);
+        return sessions;
+    }
+
+    // ---- the way of a request ------------------------------------------------------------------------------------
+
+    /** The session of a conversation, up, as it is; made with the defaults if there is none. */
+    public Session resolve(SessionKey key) {
+        return resolve(key, SessionSpec.DEFAULT);
+    }
+
+    /** The session of a conversation, up. One that is not there yet is made by {@code spec}. */
+    public Session resolve(SessionKey key, SessionSpec spec) {
+        while (true) {
+            Live live = parts.lives().get(key);
+            if (live == null || !live.usable()) {
+                live = await(key, come(key, () -> bringUp.resolve(key, spec)));
+            }
+            if (live.hold()) {
+                return new Session(this, live);
+            }
+        }
+    }
+
+    private interface Coming {
+        Live come();
+    }
+
+    private CompletableFuture<Live> come(SessionKey key, Coming way) {
+        return coming.computeIfAbsent(key, _ -> {
+            CompletableFuture<Live> result = new CompletableFuture<>();
+            Map<String, String> context = MDC.getCopyOfContextMap();
+            Thread.ofVirtual().name("bring-up " + key).start(() -> {
+                if (context != null) {
+                    MDC.setContextMap(context);
+                }
+                try {
+                    Live live = way.come();
+                    coming.remove(key, result);
+                    result.complete(live);
+                } catch (Throwable e) {
+                    coming.remove(key, result);
+                    result.completeExceptionally(e);
+                }
+            });
+            return result;
+        });
+    }
+
+    private static Live await(SessionKey key, CompletableFuture<Live> coming) {
+        try {
+            return coming.get();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw SandboxException.unavailable("interrupted while waiting for session " + key, e);
+        } catch (ExecutionException e) {
+            switch (e.getCause()) {
+                case SandboxException known -> throw known;
+                case RuntimeException unknown -> throw unknown;
+                case null, default -> throw new IllegalStateException("could not bring up session " + key, e);
+            }
+        }
+    }
+
+    // ---- what is known of them -----------------------------------------------------------------------------------
+
+    public Optional<SessionInfo> find(SessionKey key) {
+        return parts.database().query(handle -> SessionTable.find(handle, key));
+    }
+
+    /** Those of one tenant, or of all, the last used first, without the destroyed ones. */
+    public List<SessionInfo> list(Optional<String> tenant, int limit) {
+        Set<SessionState> all = EnumSet.complementOf(EnumSet.of(SessionState.DESTROYED));
+        return parts.database().query(handle -> SessionTable.list(handle, tenant, all, limit));
+    }
+
+    public EventLog events() {
+        return events;
+    }
+
+    public Turns turns() {
+        return turns;
+    }
+
+    public Optional<TenantLimits> tenant(String tenant) {
+        return parts.database().query(handle -> TenantTable.find(handle, tenant));
+    }
+
+    /** Makes a tenant, or changes its limits. */
+    public void tenant(String tenant, TenantLimits limits) {
+        SessionKey.of(tenant, "x"); // for its name to be checked
+        parts.database().query(handle -> {
+            TenantTable.put(handle, tenant, limits);
+            return tenant;
+        });
+    }
+
+    public List<String> tenants() {
+        return parts.database().query(TenantTable::list);
+    }
+
+    // ---- what can be asked of them -------------------------------------------------------------------------------
+
+    /** Freezes it now, even if it is being used. */
+    public void pause(SessionKey key) {
+        inCustody("pause", key, (custody, row) -> sleep.pause(custody, row, Optional.empty()));
+    }
+
+    /** Ends its processes now. */
+    public void stop(SessionKey key) {
+        inCustody("stop", key, (custody, row) -> sleep.stop(custody, row, Optional.empty()));
+    }
+
+    /** Packs its files away now. */
+    public void archive(SessionKey key) {
+        inCustody("archive", key, (custody, row) -> {
+            SessionInfo stopped = row;
+            if (row.state() != SessionState.STOPPED && row.state() != SessionState.ARCHIVED) {
+                sleep.stop(custody, row, Optional.empty());
+                stopped = custody.row().orElseThrow(() -> unknown(key));
+            }
+            return sleep.archive(custody, stopped);
+        });
+    }
+
+    /** Removes its computer and everything on it. Asking for it is kept: what cannot be removed now is removed later. */
+    public void delete(SessionKey key) {
+        inCustody("delete", key, (custody, row) -> {
+            if (row.state() == SessionState.DESTROYED) {
+                return true;
+            }
+            SessionInfo asked = row.deleteRequested()
+                    ? row
+                    : custody.become(
+                            row,
+                            row.state(),
+                            RowChange.none().set("delete_requested", true),
+                            SessionEvent.of("session.delete.requested"));
+            removal.remove(custody, asked, Optional.empty());
+            return true;
+        });
+    }
+
+    /** Keeps it up, or lets it go down again when it is idle. */
+    public void pin(SessionKey key, boolean pinned) {
+        change(key, RowChange.none().set("pinned", pinned), "session.pinned");
+    }
+
+    public void idle(SessionKey key, IdlePolicy idle) {
+        RowChange change = RowChange.none()
+                .interval("pause_after", idle.pauseAfter())
+                .interval("stop_after", idle.stopAfter())
+                .interval("archive_after", idle.archiveAfter())
+                .interval("delete_after", idle.deleteAfter())
+                .interval("lifetime", idle.lifetime());
+        change(key, change, "session.idle.changed");
+    }
+
+    public void limit(SessionKey key, Limits limits) {
+        inCustody("limit", key, (custody, row) -> {
+            parts.checkLocation(row);
+            parts.provider().find(row.sandboxId()).ifPresent(sandbox -> sandbox.limit(limits));
+            RowChange change = RowChange.none().json("limits", limits).set("memory_bytes", limits.memoryBytes());
+            refresh(custody.become(row, row.state(), change, SessionEvent.of("session.limits.changed")));
+            return true;
+        });
+    }
+
+    /** Puts its files back to how they were before a turn, and ends its processes. */
+    public void rollback(SessionKey key, int turn, String actor) {
+        try (Session session = resolve(key)) {
+            turns.rollback(session.live(), turn, actor);
+        }
+    }
+
+    /** Starts a second conversation with the files as they were before a turn of the first. */
+    public Session fork(SessionKey key, int turn, SessionKey target, String actor) {
+        SessionInfo source;
+        CheckpointId point;
+        try (Session session = resolve(key)) {
+            Optional<CheckpointId> kept = turns.point(key, turn);
+            if (kept.isPresent()) {
+                point = kept.get();
+            } else {
+                turns.checkpoint(session);
+                point = turns.point(key, turn).orElseThrow(() -> unknown(key));
+            }
+            source = session.info();
+        }
+        SessionSpec spec = new SessionSpec(
+                source.template(),
+                source.limits(),
+                source.env(),
+                source.channel(),
+                source.idle(),
+                source.autoCheckpoint(),
+                source.keepCheckpoints());
+        Live live = await(target, come(target, () -> bringUp.fork(target, spec, point)));
+        events.append(
+                target,
+                SessionEvent.of("session.forked").by(actor).with("of", key.id()).with("turn", turn));
+        if (!live.hold()) {
+            return resolve(target);
+        }
+        return new Session(this, live);
+    }
+
+    /** The token that opens the session's ports, for as long as its row says. */
+    public String previewToken(SessionKey key) {
+        SessionInfo info = find(key).orElseThrow(() -> unknown(key));
+        if (info.preview().filter(it -> it.expiresAt().isAfter(Instant.now())).isEmpty()) {
+            change(key, parts.previews().renew(key, RowChange.none()), "session.preview.renewed");
+            info = find(key).orElseThrow(() -> unknown(key));
+        }
+        return parts.previews().token(key, info.preview().orElseThrow().expiresAt());
+    }
+
+    public boolean previewOpens(SessionKey key, String token) {
+        return find(key)
+                .flatMap(SessionInfo::preview)
+                .filter(preview -> parts.previews().opens(token, key, preview.expiresAt()))
+                .isPresent();
+    }
+
+    SessionInfo lossTold(SessionKey key) {
+        return change(key, RowChange.none().clear("loss"), "session.loss.told");
+    }
+
+    private SessionInfo change(SessionKey key, RowChange change, String event) {
+        return inCustody("change", key, (custody, row) -> {
+            SessionInfo changed = custody.become(row, row.state(), change, SessionEvent.of(event));
+            refresh(changed);
+            return changed;
+        });
+    }
+
+    private void refresh(SessionInfo info) {
+        Live live = parts.lives().get(info.key());
+        if (live != null) {
+            live.info(info);
+        }
+    }
+
+    private interface Asked<T> {
+        T with(Custody custody, SessionInfo row);
+    }
+
+    private <T> T inCustody(String what, SessionKey key, Asked<T> asked) {
+        long began = System.nanoTime();
+        try (Custody custody = parts.custody(key)) {
+            T result = asked.with(custody, custody.row().orElseThrow(() -> unknown(key)));
+            parts.journal().took(what, Duration.ofNanos(System.nanoTime() - began));
+            return result;
+        }
+    }
+
+    private static SandboxException unknown(SessionKey key) {
+        return SandboxException.notFound("there is no session " + key);
+    }
+
+    // ---- housekeeping --------------------------------------------------------------------------------------------
+
+    private void every(Duration interval, String trouble, Runnable work) {
+        Runnable safe = () -> {
+            try {
+                work.run();
+            } catch (RuntimeException e) {
+                parts.journal().trouble(trouble, e);
+            }
+        };
+        var _ = housekeeping.scheduleWithFixedDelay(
+                safe, interval.toMillis(), interval.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    /** Writes down what is known only in memory. */
+    private synchronized void flush() {
+        List<Activity> used = new ArrayList<>();
+        parts.lives().forEach((key, live) -> {
+            if (live.takeUsed()) {
+                used.add(new Activity(key, live.idle(), Optional.empty()));
+            }
+        });
+        if (!used.isEmpty()) {
+            parts.database().transaction(handle -> {
+                SessionTable.touch(handle, used);
+                return used;
+            });
+        }
+        long lost = events.flush();
+        if (lost > 0) {
+            throw SandboxException.limit(lost + " events were not written, because the database was away for too long");
+        }
+    }
+
+    /** Takes every step of the ladder that is due now. */
+    void sweep() {
+        janitor.sweep();
+    }
+
+    void settle() {
+        settlement.settle();
+    }
+
+    private void count() {
+        counts = parts.database()
+                .query(handle -> handle.createQuery("SELECT state, count(*) AS number FROM sessions GROUP BY state")
+                        .map((row, context) ->
+                                Map.entry(SessionState.parse(row.getString("state")), row.getLong("number")))
+                        .collectToMap(Map.Entry::getKey, Map.Entry::getValue));
+    }
+
+    private void meter(MeterRegistry meters) {
+        for (SessionState state : SessionState.values()) {
+            Gauge.builder("berth.sessions", () -> counts.getOrDefault(state, 0L))
+                    .tag("state", state.name().toLowerCase(Locale.ROOT))
+                    .register(meters);
+        }
+        Gauge.builder("berth.sessions.here", parts.lives(), Map::size).register(meters);
+    }
+
+    /** Writes down what is in memory and lets go. Sandboxes stay as they are. */
+    @Override
+    public void close() {
+        janitor.stop();
+        housekeeping.shutdownNow();
+        try {
+            flush();
+        } catch (SandboxException e) {
+            parts.journal().trouble("flush.failed", e);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package dev.berth.session;
+
+import java.nio.file.Path;
+import java.time.Duration;
+
+/**
+ * How sessions are looked after.
+ *
+ * @param spool where archives are put together, on a disk with room for them
+ * @param flush how often activity is written down
+ * @param janitor how often idle sessions are looked for at least
+ * @param settle how often rows and sandboxes are compared
+ * @param healthPoll how often a sandbox that does not answer is asked
+ * @param healthLimit for how long
+ * @param patience how long anybody waits for a session that another one is busy with
+ * @param auditCommands whether the text of commands is written to the event log
+ */
+public record SessionsConfig(
+        Path spool,
+        Duration flush,
+        Duration janitor,
+        Duration settle,
+        Duration healthPoll,
+        Duration healthLimit,
+        Duration patience,
+        boolean auditCommands) {
+
+    public static SessionsConfig of(Path spool) {
+        return new SessionsConfig(
+                spool,
+                Duration.ofSeconds(5),
+                Duration.ofSeconds(60),
+                Duration.ofMinutes(10),
+                Duration.ofSeconds(2),
+                Duration.ofSeconds(60),
+                Duration.ofMinutes(2),
+                false);
+    }
+
+    public SessionsConfig withIntervals(Duration newFlush, Duration newJanitor, Duration newSettle) {
+        return new SessionsConfig(
+                spool, newFlush, newJanitor, newSettle, healthPoll, healthLimit, patience, auditCommands);
+    }
+
+    public SessionsConfig withHealth(Duration poll, Duration limit) {
+        return new SessionsConfig(spool, flush, janitor, settle, poll, limit, patience, auditCommands);
+    }
+
+    public SessionsConfig withAuditCommands(boolean audit) {
+        return new SessionsConfig(spool, flush, janitor, settle, healthPoll, healthLimit, patience, audit);
+    }
+}

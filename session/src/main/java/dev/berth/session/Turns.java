@@ -1,0 +1,145 @@
+package dev.berth.session;
+
+import dev.berth.sandbox.Checkpoint;
+import dev.berth.sandbox.CheckpointId;
+import dev.berth.sandbox.SandboxException;
+import dev.berth.session.CheckpointTable.Entry;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The turns of a conversation, and going back to before one of them. The checkpoint of a turn has the files as they were
+ * before that turn wrote anything; a turn that wrote nothing has none, and is the same as the next one that did.
+ */
+public final class Turns {
+    private final Parts parts;
+
+    Turns(Parts parts) {
+        this.parts = parts;
+    }
+
+    SessionInfo begin(SessionKey key, String actor) {
+        return parts.database().transaction(handle -> {
+            handle.createUpdate("UPDATE sessions SET turn = turn + 1 WHERE tenant = :tenant AND id = :id")
+                    .bind("tenant", key.tenant())
+                    .bind("id", key.id())
+                    .execute();
+            EventLog.append(handle, key, SessionEvent.of("turn.begin").by(actor));
+            return SessionTable.find(handle, key).orElseThrow(() -> unknown(key));
+        });
+    }
+
+    void beforeWrite(Live live) {
+        SessionInfo info = live.info();
+        if (info.autoCheckpoint()) {
+            live.checkpointOnce(info.turn(), () -> take(live, info.turn()));
+        }
+    }
+
+    /** Keeps the files as they are now, as those before the current turn. */
+    public void checkpoint(Session session) {
+        take(session.live(), session.info().turn());
+    }
+
+    private void take(Live live, int turn) {
+        SessionKey key = live.info().key();
+        try (Custody custody = parts.custody(key)) {
+            List<Entry> known = custody.query(handle -> CheckpointTable.list(handle, key));
+            Optional<Entry> same =
+                    known.stream().filter(entry -> entry.turn() == turn).findFirst();
+            if (same.isPresent() && same.get().id().isPresent()) {
+                return; // the first write of a turn is the one that counts
+            }
+            String name = "turn-" + turn;
+            custody.transaction(handle -> {
+                CheckpointTable.begin(handle, key, turn, name);
+                return EventLog.append(
+                        handle, key, SessionEvent.of("checkpoint.take").with("turn", turn));
+            });
+            Checkpoint taken = live.sandbox().checkpoint(name);
+            custody.query(handle -> {
+                CheckpointTable.taken(handle, key, turn, taken.id());
+                return turn;
+            });
+            prune(custody, known, live.info().keepCheckpoints() - 1);
+        }
+    }
+
+    private void prune(Custody custody, List<Entry> others, int keep) {
+        others.stream()
+                .sorted(Comparator.comparing(Entry::turn).reversed())
+                .skip(keep)
+                .forEach(old -> {
+                    try {
+                        old.id().ifPresent(parts.provider()::deleteCheckpoint);
+                        custody.query(handle -> {
+                            CheckpointTable.remove(handle, custody.key(), old.turn());
+                            return old;
+                        });
+                    } catch (SandboxException e) {
+                        parts.journal().trouble(custody.key(), SessionEvent.of("checkpoint.delete.failed"), e);
+                    }
+                });
+    }
+
+    /** The turns that can be gone back to, the newest first. */
+    public List<Integer> kept(SessionKey key) {
+        return parts.database().query(handle -> CheckpointTable.list(handle, key)).stream()
+                .filter(entry -> entry.id().isPresent())
+                .map(Entry::turn)
+                .toList();
+    }
+
+    /** The checkpoint with the files as they were before a turn; empty if nothing was written since. */
+    Optional<CheckpointId> point(SessionKey key, int turn) {
+        try (Custody custody = parts.custody(key)) {
+            return before(custody, custody.row().orElseThrow(() -> unknown(key)), turn)
+                    .flatMap(Entry::id);
+        }
+    }
+
+    private static Optional<Entry> before(Custody custody, SessionInfo row, int turn) {
+        if (turn < 0 || turn > row.turn()) {
+            throw SandboxException.invalid(
+                    "session " + row.key() + " had " + row.turn() + " turns, there is no turn " + turn);
+        }
+        List<Entry> kept = custody.query(handle -> CheckpointTable.list(handle, row.key())).stream()
+                .filter(entry -> entry.id().isPresent())
+                .toList();
+        Optional<Entry> exact =
+                kept.stream().filter(entry -> entry.turn() == turn).findFirst();
+        if (exact.isPresent()) {
+            return exact;
+        }
+        boolean complete = row.autoCheckpoint()
+                && (kept.size() < row.keepCheckpoints() || kept.stream().anyMatch(entry -> entry.turn() < turn));
+        if (!complete) {
+            throw SandboxException.notFound("the files before turn " + turn + " of session " + row.key()
+                    + " were not kept; there are those before turns "
+                    + kept.stream().map(Entry::turn).toList());
+        }
+        return kept.stream().filter(entry -> entry.turn() > turn).min(Comparator.comparing(Entry::turn));
+    }
+
+    /** Puts the files back to how they were before a turn. Processes are ended. */
+    SessionInfo rollback(Live live, int turn, String actor) {
+        SessionKey key = live.info().key();
+        try (Custody custody = parts.custody(key)) {
+            SessionInfo row = custody.row().orElseThrow(() -> unknown(key));
+            Optional<CheckpointId> point = before(custody, row, turn).flatMap(Entry::id);
+            if (point.isEmpty()) {
+                return row;
+            }
+            live.sandbox().rollback(point.get());
+            SessionEvent event = SessionEvent.of("session.rollback").by(actor).with("turn", turn);
+            custody.query(handle -> EventLog.append(handle, key, event));
+            custody.tell(row, event);
+            return row;
+        }
+    }
+
+    private static SandboxException unknown(SessionKey key) {
+        return SandboxException.notFound("there is no session " + key);
+    }
+}

@@ -1,0 +1,208 @@
+package dev.berth.session.store;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.berth.sandbox.ErrorCode;
+import dev.berth.sandbox.SandboxException;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.flywaydb.core.Flyway;
+import org.flywaydb.core.api.FlywayException;
+import org.jdbi.v3.core.Handle;
+import org.jdbi.v3.core.Jdbi;
+import org.jdbi.v3.core.JdbiException;
+
+/**
+ * The connections to PostgreSQL.
+ *
+ * <p>There are two pools. One is for transitions: each keeps one connection from its first statement to its last, perhaps
+ * for minutes, because the advisory lock of the session lives on it. The other is for everything that is over at once. So
+ * a hundred slow transitions cannot keep a list from being read, and nothing that holds a connection ever waits for
+ * another one.
+ */
+public final class Database implements AutoCloseable {
+    private static final Duration CONNECT = Duration.ofSeconds(5);
+
+    private final HikariDataSource transitions;
+    private final HikariDataSource queries;
+    private final Jdbi pinned;
+    private final Jdbi jdbi;
+    /** Waiting here, and not in the pool, tells many transitions at a time from a database that is down. */
+    private final Semaphore permits;
+
+    private Database(HikariDataSource transitions, HikariDataSource queries, int permits) {
+        this.transitions = transitions;
+        this.queries = queries;
+        this.pinned = Jdbi.create(transitions);
+        this.jdbi = Jdbi.create(queries);
+        this.permits = new Semaphore(permits, true);
+    }
+
+    /** Connects and brings the tables up to date. */
+    public static Database open(DatabaseConfig config) {
+        HikariDataSource queries = pool("queries", config, config.queries());
+        try {
+            migrate(queries);
+            return new Database(pool("transitions", config, config.transitions()), queries, config.transitions());
+        } catch (FlywayException e) {
+            queries.close();
+            throw SandboxException.unavailable(
+                    "could not bring the database " + config + " up to date: " + reason(e), e);
+        }
+    }
+
+    private static HikariDataSource pool(String name, DatabaseConfig config, int size) {
+        HikariConfig hikari = new HikariConfig();
+        hikari.setPoolName(name);
+        hikari.setJdbcUrl(config.jdbcUrl());
+        config.user().ifPresent(hikari::setUsername);
+        config.password().ifPresent(hikari::setPassword);
+        hikari.setMaximumPoolSize(size);
+        hikari.setMinimumIdle(Math.min(2, size));
+        hikari.setConnectionTimeout(CONNECT.toMillis());
+        hikari.setValidationTimeout(TimeUnit.SECONDS.toMillis(3));
+        hikari.setInitializationFailTimeout(-1);
+        hikari.addDataSourceProperty("ApplicationName", "berth " + name);
+        hikari.addDataSourceProperty("tcpKeepAlive", "true");
+        hikari.addDataSourceProperty("connectTimeout", "5");
+        // A machine that vanished without a word: longer than any statement of ours may take.
+        hikari.addDataSourceProperty("socketTimeout", "180");
+        return new HikariDataSource(hikari);
+    }
+
+    private static void migrate(HikariDataSource source) {
+        Flyway.configure()
+                .dataSource(source)
+                .locations("classpath:db/migration")
+                .loggers("slf4j")
+                .load()
+                .migrate();
+    }
+
+    /** One or a few statements that are over at once. */
+    public <T> T query(Function<Handle, T> statements) {
+        try {
+            return jdbi.withHandle(statements::apply);
+        } catch (JdbiException e) {
+            throw failure(e);
+        }
+    }
+
+    public <T> T transaction(Function<Handle, T> statements) {
+        try {
+            return jdbi.inTransaction(statements::apply);
+        } catch (JdbiException e) {
+            throw failure(e);
+        }
+    }
+
+    /** A connection for a whole transition, to be closed. */
+    public Pinned pin(Duration patience) {
+        try {
+            if (!permits.tryAcquire(patience.toNanos(), TimeUnit.NANOSECONDS)) {
+                throw SandboxException.timeout("too many sessions are being started or stopped; try again later");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw SandboxException.unavailable("interrupted while waiting for the database", e);
+        }
+        boolean done = false;
+        try {
+            Pinned result = new Pinned(pinned.open());
+            done = true;
+            return result;
+        } catch (JdbiException e) {
+            throw failure(e);
+        } finally {
+            if (!done) {
+                permits.release();
+            }
+        }
+    }
+
+    /** One connection, used by one thread at a time. */
+    public final class Pinned implements AutoCloseable {
+        private final Handle handle;
+
+        private Pinned(Handle handle) {
+            this.handle = handle;
+        }
+
+        public <T> T query(Function<Handle, T> statements) {
+            try {
+                return statements.apply(handle);
+            } catch (JdbiException e) {
+                throw failure(e);
+            }
+        }
+
+        public <T> T transaction(Function<Handle, T> statements) {
+            try {
+                return handle.inTransaction(statements::apply);
+            } catch (JdbiException e) {
+                throw failure(e);
+            }
+        }
+
+        /** Keeps it from being used by anybody after this. */
+        public void discard() {
+            transitions.evictConnection(handle.getConnection());
+        }
+
+        @Override
+        public void close() {
+            try {
+                handle.close();
+            } catch (JdbiException e) {
+                throw failure(e);
+            } finally {
+                permits.release();
+            }
+        }
+    }
+
+    public boolean reachable() {
+        try {
+            return query(handle ->
+                    handle.createQuery("SELECT true").mapTo(Boolean.class).one());
+        } catch (SandboxException e) {
+            return false;
+        }
+    }
+
+    @Override
+    public void close() {
+        transitions.close();
+        queries.close();
+    }
+
+    /** What a failure of the database is to everybody above. One of our own making stays what it is. */
+    static RuntimeException failure(JdbiException e) {
+        for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+            if (cause instanceof SQLException sql) {
+                String state = sql.getSQLState() == null ? "08000" : sql.getSQLState();
+                if (state.equals("55P03")) {
+                    return new SandboxException(
+                            ErrorCode.TIMEOUT, "another server is busy with this session; try again later", e);
+                }
+                // Classes of PostgreSQL's Appendix A: connection, resources, operator intervention, system error.
+                if (state.startsWith("08")
+                        || state.startsWith("53")
+                        || state.startsWith("57")
+                        || state.startsWith("58")) {
+                    return SandboxException.unavailable(
+                            "the database cannot be used right now: " + reason(sql) + "; try again later", e);
+                }
+                return e;
+            }
+        }
+        return e;
+    }
+
+    private static String reason(Throwable e) {
+        return String.valueOf(e.getMessage()).lines().findFirst().orElse("").strip();
+    }
+}
