@@ -11,6 +11,7 @@ import dev.berth.session.CheckpointTable.Entry;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.event.Level;
@@ -143,7 +144,7 @@ final class BringUp {
                         SessionState.RESUMING,
                         RowChange.none(),
                         SessionEvent.of("sandbox.resume")
-                                .with("from", was.toString().toLowerCase()),
+                                .with("from", was.name().toLowerCase(Locale.ROOT)),
                         true);
         try {
             sandbox.wake();

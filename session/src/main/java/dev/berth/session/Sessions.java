@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -268,20 +269,19 @@ public final class Sessions implements AutoCloseable {
         }
     }
 
-    /** Starts a second conversation with the files as they were before a turn of the first. */
-    public Session fork(SessionKey key, int turn, SessionKey target, String actor) {
-        SessionInfo source;
-        CheckpointId point;
-        try (Session session = resolve(key)) {
-            Optional<CheckpointId> kept = turns.point(key, turn);
-            if (kept.isPresent()) {
-                point = kept.get();
-            } else {
-                turns.checkpoint(session);
-                point = turns.point(key, turn).orElseThrow(() -> unknown(key));
-            }
-            source = session.info();
+    /**
+     * Starts a second conversation with the files as they were before a turn of the first, or as they are now.
+     *
+     * @throws SandboxException {@code conflict} if the second one is there already
+     */
+    public Session fork(SessionKey key, OptionalInt turn, SessionKey target, String actor) {
+        try (Session session = resolve(key);
+                Turns.Point point = turns.point(session, turn)) {
+            return fork(session.info(), point.id(), target, actor);
         }
+    }
+
+    private Session fork(SessionInfo source, CheckpointId point, SessionKey target, String actor) {
         SessionSpec spec = new SessionSpec(
                 source.template(),
                 source.limits(),
@@ -293,7 +293,9 @@ public final class Sessions implements AutoCloseable {
         Live live = await(target, come(target, () -> bringUp.fork(target, spec, point)));
         events.append(
                 target,
-                SessionEvent.of("session.forked").by(actor).with("of", key.id()).with("turn", turn));
+                SessionEvent.of("session.forked")
+                        .by(actor)
+                        .with("of", source.key().id()));
         if (!live.hold()) {
             return resolve(target);
         }

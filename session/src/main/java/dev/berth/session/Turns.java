@@ -7,6 +7,7 @@ import dev.berth.session.CheckpointTable.Entry;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * The turns of a conversation, and going back to before one of them. The checkpoint of a turn has the files as they were
@@ -68,6 +69,7 @@ public final class Turns {
 
     private void prune(Custody custody, List<Entry> others, int keep) {
         others.stream()
+                .filter(entry -> entry.turn() >= 0)
                 .sorted(Comparator.comparing(Entry::turn).reversed())
                 .skip(keep)
                 .forEach(old -> {
@@ -86,17 +88,59 @@ public final class Turns {
     /** The turns that can be gone back to, the newest first. */
     public List<Integer> kept(SessionKey key) {
         return parts.database().query(handle -> CheckpointTable.list(handle, key)).stream()
-                .filter(entry -> entry.id().isPresent())
+                .filter(entry -> entry.id().isPresent() && entry.turn() >= 0)
                 .map(Entry::turn)
                 .toList();
     }
 
-    /** The checkpoint with the files as they were before a turn; empty if nothing was written since. */
-    Optional<CheckpointId> point(SessionKey key, int turn) {
+    /** A checkpoint to start from, until it is closed. */
+    interface Point extends AutoCloseable {
+        CheckpointId id();
+
+        @Override
+        default void close() {}
+    }
+
+    /** The files as they were before a turn, or as they are now if that is the same or if no turn is given. */
+    Point point(Session session, OptionalInt turn) {
+        SessionKey key = session.key();
         try (Custody custody = parts.custody(key)) {
-            return before(custody, custody.row().orElseThrow(() -> unknown(key)), turn)
-                    .flatMap(Entry::id);
+            SessionInfo row = custody.row().orElseThrow(() -> unknown(key));
+            Optional<CheckpointId> kept = turn.isEmpty()
+                    ? Optional.empty()
+                    : before(custody, row, turn.getAsInt()).flatMap(Entry::id);
+            return kept.<Point>map(id -> () -> id).orElseGet(() -> passing(custody, row, session));
         }
+    }
+
+    /** One that is removed after use. Its row keeps it from being taken for a leftover; a negative turn is none. */
+    private Point passing(Custody custody, SessionInfo row, Session session) {
+        int number = -1 - (int) (row.lastEvent() % Integer.MAX_VALUE);
+        custody.query(handle -> {
+            CheckpointTable.begin(handle, row.key(), number, "fork");
+            return number;
+        });
+        CheckpointId id = session.sandbox().checkpoint("fork").id();
+        custody.query(handle -> {
+            CheckpointTable.taken(handle, row.key(), number, id);
+            return EventLog.append(
+                    handle, row.key(), SessionEvent.of("checkpoint.take").with("turn", row.turn()));
+        });
+        return new Point() {
+            @Override
+            public CheckpointId id() {
+                return id;
+            }
+
+            @Override
+            public void close() {
+                parts.provider().deleteCheckpoint(id);
+                parts.database().query(handle -> {
+                    CheckpointTable.remove(handle, row.key(), number);
+                    return number;
+                });
+            }
+        };
     }
 
     private static Optional<Entry> before(Custody custody, SessionInfo row, int turn) {
@@ -105,7 +149,7 @@ public final class Turns {
                     "session " + row.key() + " had " + row.turn() + " turns, there is no turn " + turn);
         }
         List<Entry> kept = custody.query(handle -> CheckpointTable.list(handle, row.key())).stream()
-                .filter(entry -> entry.id().isPresent())
+                .filter(entry -> entry.id().isPresent() && entry.turn() >= 0)
                 .toList();
         Optional<Entry> exact =
                 kept.stream().filter(entry -> entry.turn() == turn).findFirst();
