@@ -3,6 +3,7 @@ package dev.berth.session;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.session.store.Database;
 import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -58,8 +59,8 @@ public final class EventLog {
 
     /** Queues an event; it is written soon. */
     public void append(SessionKey key, SessionEvent event) {
-        Pending pending =
-                new Pending(key, event, Optional.ofNullable(MDC.get(SessionTable.CORRELATION)), OffsetDateTime.now());
+        Pending pending = new Pending(
+                key, event, Optional.ofNullable(MDC.get(SessionTable.CORRELATION)), OffsetDateTime.now(ZoneOffset.UTC));
         if (!queue.offer(pending)) {
             dropped.incrementAndGet();
         }

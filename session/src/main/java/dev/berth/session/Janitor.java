@@ -4,8 +4,8 @@ import dev.berth.sandbox.SandboxException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.jdbi.v3.core.Handle;
 
 /**
@@ -26,11 +26,7 @@ final class Janitor {
     private final PutToSleep sleep;
     private final Removal removal;
     private final Runnable flush;
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Condition woken = lock.newCondition();
-    /** Guarded by {@code lock}. */
-    private boolean stopped;
-
+    private final CountDownLatch stopped = new CountDownLatch(1);
     private final Thread thread;
 
     /** @param flush writes down what is known in memory, so that the ladder is right about this server's sessions */
@@ -60,17 +56,12 @@ final class Janitor {
         }
     }
 
+    /** False if it is time to end. */
     private boolean pausedFor(Duration pause) {
-        lock.lock();
         try {
-            if (!stopped && pause.isPositive()) {
-                var _ = woken.awaitNanos(pause.toNanos());
-            }
-            return !stopped;
+            return !stopped.await(pause.toNanos(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             return false;
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -175,13 +166,7 @@ final class Janitor {
     }
 
     void stop() {
-        lock.lock();
-        try {
-            stopped = true;
-            woken.signalAll();
-        } finally {
-            lock.unlock();
-        }
+        stopped.countDown();
         try {
             thread.join();
         } catch (InterruptedException e) {

@@ -33,20 +33,6 @@ final class SessionTable {
             1000 * extract(epoch FROM archive_after) AS archive_after, \
             1000 * extract(epoch FROM delete_after) AS delete_after, 1000 * extract(epoch FROM lifetime) AS lifetime""";
 
-    private static final String UPDATE = """
-            WITH relaxed AS MATERIALIZED (
-                SELECT CASE WHEN :durable THEN NULL ELSE set_config('synchronous_commit', 'off', true) END
-            ), changed AS (
-                UPDATE sessions
-                SET state = :state, version = version + 1, updated_at = now(), last_seq = last_seq + 1%s
-                WHERE tenant = :tenant AND id = :key AND version = :version AND state = :before
-                RETURNING *
-            ), logged AS (
-                INSERT INTO events (tenant, session, seq, type, actor, correlation, data)
-                SELECT tenant, id, last_seq, :event, :actor, :correlation, :data::jsonb FROM changed
-            )
-            SELECT %s FROM changed, relaxed""";
-
     private SessionTable() {}
 
     static Optional<SessionInfo> find(Handle handle, SessionKey key) {
@@ -99,7 +85,19 @@ final class SessionTable {
             SessionEvent event,
             boolean durable) {
         before.state().checkNext(next);
-        return handle.createQuery(UPDATE.formatted(change.assignments(), COLUMNS))
+        return handle.createQuery("""
+            WITH relaxed AS MATERIALIZED (
+                SELECT CASE WHEN :durable THEN NULL ELSE set_config('synchronous_commit', 'off', true) END
+            ), changed AS (
+                UPDATE sessions
+                SET state = :state, version = version + 1, updated_at = now(), last_seq = last_seq + 1%s
+                WHERE tenant = :tenant AND id = :key AND version = :version AND state = :before
+                RETURNING *
+            ), logged AS (
+                INSERT INTO events (tenant, session, seq, type, actor, correlation, data)
+                SELECT tenant, id, last_seq, :event, :actor, :correlation, :data::jsonb FROM changed
+            )
+            SELECT %s FROM changed, relaxed""".formatted(change.assignments(), COLUMNS))
                 .bind("durable", durable)
                 .bind("state", next.toString())
                 .bind("tenant", before.key().tenant())

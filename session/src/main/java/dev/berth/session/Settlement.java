@@ -49,7 +49,7 @@ final class Settlement {
                 .forEach(row -> rows.put(row.key(), row));
         rows.values().stream()
                 .filter(row -> SessionState.PASSING.contains(row.state())
-                        || missesSandbox(row) && !sandboxes.containsKey(row.sandboxId()))
+                        || (needsSandbox(row) && !sandboxes.containsKey(row.sandboxId())))
                 .forEach(row -> inCustody(row.key(), this::settleRow));
         for (Sandbox sandbox : sandboxes.values()) {
             SessionKey key = keyOf(sandbox);
@@ -233,7 +233,7 @@ final class Settlement {
                 labels.getOrDefault(Parts.TENANT_LABEL, ""), labels.getOrDefault(Parts.SESSION_LABEL, ""));
     }
 
-    private static boolean missesSandbox(SessionInfo row) {
+    private static boolean needsSandbox(SessionInfo row) {
         return row.state() == SessionState.ACTIVE
                 || row.state() == SessionState.PAUSED
                 || row.state() == SessionState.STOPPED;

@@ -70,7 +70,7 @@ public final class Turns {
     private void prune(Custody custody, List<Entry> others, int keep) {
         others.stream()
                 .filter(entry -> entry.turn() >= 0)
-                .sorted(Comparator.comparing(Entry::turn).reversed())
+                .sorted(Comparator.comparingInt(Entry::turn).reversed())
                 .skip(keep)
                 .forEach(old -> {
                     try {
@@ -163,7 +163,7 @@ public final class Turns {
                     + " were not kept; there are those before turns "
                     + kept.stream().map(Entry::turn).toList());
         }
-        return kept.stream().filter(entry -> entry.turn() > turn).min(Comparator.comparing(Entry::turn));
+        return kept.stream().filter(entry -> entry.turn() > turn).min(Comparator.comparingInt(Entry::turn));
     }
 
     /** Puts the files back to how they were before a turn. Processes are ended. */

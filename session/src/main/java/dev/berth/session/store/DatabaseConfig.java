@@ -30,7 +30,7 @@ public record DatabaseConfig(
         try {
             URI uri = new URI(plain);
             String scheme = Optional.ofNullable(uri.getScheme()).orElse("");
-            if (!scheme.equals("postgres") && !scheme.equals("postgresql") || uri.getHost() == null) {
+            if (uri.getHost() == null || (!scheme.equals("postgres") && !scheme.equals("postgresql"))) {
                 throw bad();
             }
             String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();
