@@ -23,11 +23,13 @@ import org.junit.jupiter.api.Test;
 class ArchitectureTest {
     /**
      * Which modules may use which. A module of the same name owns the package {@code dev.berth.<name>}; those called
-     * {@code sandbox-x} own {@code dev.berth.sandbox.x}, see only {@code sandbox}, and need no line here.
+     * {@code sandbox-x} own {@code dev.berth.sandbox.x}, see only {@code sandbox}, and need no line here; those called
+     * {@code archive-x} own {@code dev.berth.archive.x} and share one.
      */
     private static final Map<String, Set<String>> ARROWS = Map.ofEntries(
             Map.entry("sandbox", Set.of()),
             Map.entry("session", Set.of("sandbox")),
+            Map.entry("archive", Set.of("session", "sandbox")),
             Map.entry("tool", Set.of("session", "sandbox")),
             Map.entry("agent", Set.of("session", "sandbox")),
             Map.entry("channel", Set.of("session", "sandbox")),
@@ -35,7 +37,17 @@ class ArchitectureTest {
             Map.entry("client", Set.of()),
             Map.entry("bench", Set.of("sandbox-local", "sandbox")),
             Map.entry(
-                    "cli", Set.of("bench", "gateway", "tool", "agent", "channel", "session", "sandbox-*", "sandbox")));
+                    "cli",
+                    Set.of(
+                            "bench",
+                            "gateway",
+                            "tool",
+                            "agent",
+                            "channel",
+                            "archive",
+                            "session",
+                            "sandbox-*",
+                            "sandbox")));
 
     private static JavaClasses berth;
 

@@ -1,5 +1,6 @@
 package dev.berth.session;
 
+import dev.berth.sandbox.SandboxException;
 import java.nio.file.Path;
 import java.util.Set;
 
@@ -22,4 +23,18 @@ public interface Archives extends AutoCloseable {
 
     @Override
     void close();
+
+    /** Whether this is a name at all; other things that lie where archives are kept are passed over. */
+    static boolean isName(String name) {
+        return name.length() <= 200 && name.matches("[a-z0-9][a-z0-9.-]*");
+    }
+
+    /** Refuses what is not a name, with {@code invalid}. */
+    static void requireName(String name) {
+        if (!isName(name)) {
+            throw SandboxException.invalid(
+                    "'" + name.substring(0, Math.min(name.length(), 210))
+                            + "' cannot name an archive: a name is up to 200 of a-z, 0-9, '.' and '-', and does not start with '.' or '-'");
+        }
+    }
 }
