@@ -483,7 +483,7 @@ public final class LocalProvider implements SandboxProvider {
     }
 
     /** What other processes left that were killed; they need not have been servers, and none may start for long. */
-    private void sweep() {
+    void sweep() {
         try {
             boxes.sweep();
         } catch (IOException | SandboxException e) {

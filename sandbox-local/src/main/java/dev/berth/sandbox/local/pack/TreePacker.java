@@ -23,7 +23,7 @@ public final class TreePacker {
             "--create",
             "--file=-",
             "--format=posix",
-            // What tells nothing of the files is left out, so that the same files are the same stream.
+            // Without what tells nothing of the files: when they were read, and this tar's process id.
             "--pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime",
             "--numeric-owner",
             "--xattrs",

@@ -37,8 +37,8 @@ class TreeUnpackerTest {
                 .root()
                 .directory("./a/")
                 .file("./a/f", "content")
-                .link("./up", "../../outside")
                 .hardLink("./a/second", "./a/f")
+                .link("./up", "../../outside")
                 .record("mtime", "-1.5")
                 .file("./old", "")
                 .end());
@@ -55,19 +55,45 @@ class TreeUnpackerTest {
             refuses(new HandmadeTar().root().link("./a", target).file("./a/x", "evil"));
             refuses(new HandmadeTar().root().link("./a", target).directory("./a/"));
             refuses(new HandmadeTar().root().link("./a", target).file("./a", "evil"));
-            refuses(new HandmadeTar().root().link("./a", target).directory("./a/").file("./a/x", "evil"));
-            refuses(new HandmadeTar().root().directory("./a/").link("./b", target).file("./b/x", "evil"));
-            refuses(new HandmadeTar().root().directory("./a/").link("./a", target).file("./a/x", "evil"));
+            refuses(new HandmadeTar()
+                    .root()
+                    .link("./a", target)
+                    .directory("./a/")
+                    .file("./a/x", "evil"));
+            refuses(new HandmadeTar()
+                    .root()
+                    .directory("./a/")
+                    .link("./b", target)
+                    .file("./b/x", "evil"));
+            refuses(new HandmadeTar()
+                    .root()
+                    .directory("./a/")
+                    .link("./a", target)
+                    .file("./a/x", "evil"));
         }
     }
 
     @Test
     void aNameLeadsNowhere() throws IOException {
         for (String name : List.of(
-                "../outside/x", "./../outside/x", "/etc/evil", "./a/../x", ".//x", "./a//x", "x", "./.", "./..", "", ".",
+                "../outside/x",
+                "./../outside/x",
+                "/etc/evil",
+                "./a/../x",
+                ".//x",
+                "./a//x",
+                "x",
+                "./.",
+                "./..",
+                "",
+                ".",
                 "./a/./x")) {
             refuses(new HandmadeTar().root().directory("./a/").file(name, "evil"));
-            refuses(new HandmadeTar().root().directory("./a/").record("path", name).file("./fine", "evil"));
+            refuses(new HandmadeTar()
+                    .root()
+                    .directory("./a/")
+                    .record("path", name)
+                    .file("./fine", "evil"));
         }
         refuses(new HandmadeTar().root().record("path", "./a\0b").file("./fine", "evil"));
         refuses(new HandmadeTar().root().root());
@@ -77,7 +103,8 @@ class TreeUnpackerTest {
     @Test
     void aSecondNameIsOfAFileInTheTree() throws IOException {
         Path secret = Files.writeString(outside.resolve("secret"), "secret");
-        for (String target : List.of(secret.toString(), "../outside/secret", "./../outside/secret", "./l/secret", "./")) {
+        for (String target :
+                List.of(secret.toString(), "../outside/secret", "./../outside/secret", "./l/secret", "./")) {
             refuses(new HandmadeTar().root().link("./l", outside.toString()).hardLink("./x", target));
         }
         refuses(new HandmadeTar().root().hardLink("./x", "./not-there"));
@@ -94,7 +121,8 @@ class TreeUnpackerTest {
         refuses(new HandmadeTar().root().record("mtime", "soon").file("./x", "x"));
         refuses(new HandmadeTar().root().record("uid", "root").file("./x", "x"));
         refuses(new HandmadeTar().root().record("GNU.sparse.major", "0").file("./x", "x"));
-        for (String content : List.of("", "1", "1\n", "a\n", "99999999\n", "-1\n", "1\n5\n99\nx", "99999999999999999999\n")) {
+        for (String content :
+                List.of("", "1", "1\n", "a\n", "99999999\n", "-1\n", "1\n5\n99\nx", "99999999999999999999\n")) {
             refuses(new HandmadeTar()
                     .root()
                     .entry(
@@ -104,7 +132,8 @@ class TreeUnpackerTest {
                             "22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n25 GNU.sparse.name=./sp\n27 GNU.sparse.realsize=99\n")
                     .file("./x", content));
         }
-        for (String records : List.of("5 a=b", "x a=b\n", "99 a=b\n", "0 a=b\n", "7 ab\n \n", "-6 a=b\n", "6 a=b\n\n")) {
+        for (String records :
+                List.of("5 a=b", "x a=b\n", "99 a=b\n", "0 a=b\n", "7 ab\n \n", "-6 a=b\n", "6 a=b\n\n")) {
             refuses(new HandmadeTar().root().entry('x', "./p", "", records).file("./x", "x"));
         }
     }
@@ -135,7 +164,7 @@ class TreeUnpackerTest {
                 .hardLink("./h", "./a/f")
                 .end();
         Random random = new Random(1);
-        for (int round = 0; round < 2000; round++) {
+        for (int round = 0; round < 500; round++) {
             byte[] flipped = whole.clone();
             flipped[random.nextInt(flipped.length)] ^= (byte) (1 << random.nextInt(8));
             try {
