@@ -15,6 +15,7 @@ import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.store.StoreKind;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -23,6 +24,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -287,9 +289,10 @@ class PackTest {
         Sandbox sandbox = machine.provider().create(SandboxSpec.of("disturbed", "host"));
         sandbox.run(Command.shell("for i in $(seq 2000); do echo $i > f$i; done; head -c 30M /dev/urandom > big"));
         sandbox.pause();
+        AtomicBoolean done = new AtomicBoolean();
         Thread writer = Thread.ofPlatform().start(() -> {
-            for (int i = 0; !Thread.currentThread().isInterrupted(); i++) {
-                sandbox.files().write("f" + i % 100, new java.io.ByteArrayInputStream("new".getBytes(UTF_8)));
+            for (int i = 0; !done.get(); i++) {
+                sandbox.files().write("f" + i % 100, new ByteArrayInputStream("new".getBytes(UTF_8)));
                 sandbox.files().remove("f" + i % 100);
             }
         });
@@ -298,7 +301,7 @@ class PackTest {
                 assertThat(pack(sandbox)).exists();
             }
         } finally {
-            writer.interrupt();
+            done.set(true);
             writer.join();
         }
     }
