@@ -42,7 +42,7 @@ public final class TestMachine implements AutoCloseable {
     }
 
     /** Shared by all tests, and kept for the next run: building one takes a minute. */
-    static Path templates() {
+    public static Path templates() {
         return Path.of(System.getenv().getOrDefault("BERTH_TEST_TEMPLATES", "/var/tmp/berth-test-templates"));
     }
 
@@ -82,25 +82,25 @@ public final class TestMachine implements AutoCloseable {
         provider.list().forEach(dev.berth.sandbox.Sandbox::destroy);
         provider.checkpoints().forEach(point -> provider.deleteCheckpoint(point.id()));
         provider.closeAndUnmount();
-        assertNothingLeft();
+        assertNothingLeft(data);
         Directories.remove(data);
     }
 
     /** Looks at the machine, not at what the provider believes. */
-    private void assertNothingLeft() throws IOException {
+    public static void assertNothingLeft(Path data) throws IOException {
         assertThat(Mounts.all()).as("mounts").noneMatch(mount -> mount.target().startsWith(data));
         assertThat(data.resolve("boxes")).as("boxes").isEmptyDirectory();
         assertThat(data.resolve("ids")).as("names").isEmptyDirectory();
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
-        while (processes() > 0 && System.nanoTime() < deadline) {
+        while (processes(data) > 0 && System.nanoTime() < deadline) {
             Thread.onSpinWait();
         }
-        assertThat(processes()).as("processes").isZero();
-        assertThat(cgroups()).as("cgroups").isEmpty();
+        assertThat(processes(data)).as("processes").isZero();
+        assertThat(cgroups(data)).as("cgroups").isEmpty();
     }
 
     /** In every hierarchy there is, whether or not we have anything to do with it. */
-    private List<Path> cgroups() throws IOException {
+    private static List<Path> cgroups(Path data) throws IOException {
         try (Stream<Path> all = Files.find(
                 Path.of("/sys/fs/cgroup"),
                 4,
@@ -109,7 +109,12 @@ public final class TestMachine implements AutoCloseable {
         }
     }
 
-    private long processes() {
+    /** The boxes that have a cgroup, whether or not there is a box. */
+    public static List<String> boxesWithCgroup(Path data) throws IOException {
+        return Cgroups.detect(LocalProvider.group(data)).sandboxes();
+    }
+
+    private static long processes(Path data) {
         return ProcessHandle.allProcesses()
                 .filter(process -> process.info()
                         .commandLine()
