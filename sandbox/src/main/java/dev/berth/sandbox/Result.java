@@ -3,7 +3,6 @@ package dev.berth.sandbox;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.EnumSet;
 import java.util.Set;
@@ -50,6 +49,9 @@ public record Result(Exit exit, byte[] stdoutBytes, byte[] stderrBytes, boolean 
             Thread.currentThread().interrupt();
             throw new SandboxException(ErrorCode.UNAVAILABLE, "waiting for a command was interrupted", e);
         } catch (ExecutionException e) {
+            if (e.getCause() instanceof SandboxException known) {
+                throw known;
+            }
             throw new SandboxException(ErrorCode.UNAVAILABLE, "reading a command's errors failed", e);
         }
     }
@@ -72,7 +74,11 @@ public record Result(Exit exit, byte[] stdoutBytes, byte[] stderrBytes, boolean 
                     full |= taken < n;
                 }
             } catch (IOException e) {
-                throw new UncheckedIOException(e);
+                // A stream can only throw this; what befell the command is its cause.
+                if (e.getCause() instanceof SandboxException known) {
+                    throw known;
+                }
+                throw SandboxException.unavailable("could not read what a command prints: " + e.getMessage(), e);
             }
         }
     }

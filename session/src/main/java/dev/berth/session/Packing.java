@@ -9,18 +9,25 @@ import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.security.DigestInputStream;
 import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.HexFormat;
 import java.util.UUID;
 import java.util.function.BooleanSupplier;
 
 /** Puts the files of a sandbox into an archive, and takes them out again unharmed or not at all. */
 final class Packing {
+    private static final String SUFFIX = ".spool";
+    private static final Duration ABANDONED = Duration.ofHours(1);
+
     private final Path spool;
     private final Archives archives;
     /** In each archive's name: several installations may keep theirs in one place. */
@@ -101,9 +108,28 @@ final class Packing {
                 "archive " + archive.name() + " is damaged (" + e.getMessage() + "); nothing was changed", e);
     }
 
+    /** Removes what servers that were killed left in the spool. What grew within the hour may be another one's work. */
+    void clearSpool() {
+        try {
+            Files.createDirectories(spool);
+            Instant abandoned = Instant.now().minus(ABANDONED);
+            try (DirectoryStream<Path> files = Files.newDirectoryStream(spool, "*" + SUFFIX)) {
+                for (Path file : files) {
+                    if (Files.getLastModifiedTime(file).toInstant().isBefore(abandoned)) {
+                        Files.deleteIfExists(file);
+                    }
+                }
+            }
+        } catch (NoSuchFileException e) {
+            // Its owner was done with it just now; the others have until the next time.
+        } catch (IOException e) {
+            throw SandboxException.unavailable("could not clear " + spool + ": " + e.getMessage(), e);
+        }
+    }
+
     private Path spoolFile() throws IOException {
         Files.createDirectories(spool);
-        return spool.resolve(UUID.randomUUID() + ".spool");
+        return spool.resolve(UUID.randomUUID() + SUFFIX);
     }
 
     private static MessageDigest sha256() {

@@ -134,11 +134,13 @@ final class PutToSleep {
                     .set("archive_template", archive.template())
                     .set("disk_bytes", archive.bytes())
                     .now("archived_at");
-            custody.become(
-                    row,
-                    SessionState.ARCHIVED,
-                    change,
-                    SessionEvent.of("sandbox.archive").with("bytes", archive.bytes()));
+            SessionEvent event = SessionEvent.of("sandbox.archive").with("bytes", archive.bytes());
+            SessionInfo archived = custody.transaction(handle -> {
+                // Not after it is destroyed: were this server killed in between, nobody would write it down any more.
+                SandboxTable.end(handle, row.key(), "archived");
+                return SessionTable.update(handle, row, SessionState.ARCHIVED, change, event, true);
+            });
+            custody.tell(archived, event);
         } catch (Packing.Wanted e) {
             return false;
         } catch (IOException e) {
@@ -146,7 +148,6 @@ final class PutToSleep {
         }
         // From here on the archive is the session. A sandbox that is left is found by the next settlement.
         sandbox.get().destroy();
-        custody.query(handle -> SandboxTable.end(handle, row.key(), "archived"));
         return true;
     }
 

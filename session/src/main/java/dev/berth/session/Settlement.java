@@ -60,6 +60,7 @@ final class Settlement {
         }
         settleCheckpoints(rows);
         settleArchives();
+        packing.clearSpool();
     }
 
     private interface Settling {
@@ -101,6 +102,7 @@ final class Settlement {
         SessionEvent undone = SessionEvent.of("sandbox.undone");
         if (row.archive().isPresent()) {
             if (row.state() != SessionState.ARCHIVED) {
+                custody.query(handle -> SandboxTable.end(handle, row.key(), "never made"));
                 custody.become(row, SessionState.ARCHIVED, RowChange.none(), undone);
             }
         } else if (row.state() == SessionState.CREATING

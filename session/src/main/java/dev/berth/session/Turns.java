@@ -46,6 +46,7 @@ public final class Turns {
     private void take(Live live, int turn) {
         SessionKey key = live.info().key();
         try (Custody custody = parts.custody(key)) {
+            requireUp(custody);
             List<Entry> known = custody.query(handle -> CheckpointTable.list(handle, key));
             Optional<Entry> same =
                     known.stream().filter(entry -> entry.turn() == turn).findFirst();
@@ -58,7 +59,16 @@ public final class Turns {
                 return EventLog.append(
                         handle, key, SessionEvent.of("checkpoint.take").with("turn", turn));
             });
-            Checkpoint taken = live.sandbox().checkpoint(name);
+            Checkpoint taken;
+            try {
+                taken = live.sandbox().checkpoint(name);
+            } catch (SandboxException e) {
+                custody.query(handle -> {
+                    CheckpointTable.remove(handle, key, turn);
+                    return turn;
+                });
+                throw e;
+            }
             custody.query(handle -> {
                 CheckpointTable.taken(handle, key, turn, taken.id());
                 return turn;
@@ -170,7 +180,7 @@ public final class Turns {
     SessionInfo rollback(Live live, int turn, String actor) {
         SessionKey key = live.info().key();
         try (Custody custody = parts.custody(key)) {
-            SessionInfo row = custody.row().orElseThrow(() -> unknown(key));
+            SessionInfo row = requireUp(custody);
             Optional<CheckpointId> point = before(custody, row, turn).flatMap(Entry::id);
             if (point.isEmpty()) {
                 return row;
@@ -181,6 +191,19 @@ public final class Turns {
             custody.tell(row, event);
             return row;
         }
+    }
+
+    /**
+     * Until there was custody, somebody may have put it to sleep or removed it. Then a checkpoint would be of nobody, and
+     * a rollback would start what its row says is stopped.
+     */
+    private static SessionInfo requireUp(Custody custody) {
+        SessionInfo row = custody.row().orElseThrow(() -> unknown(custody.key()));
+        if (row.state() != SessionState.ACTIVE) {
+            throw SandboxException.conflict(
+                    "session " + row.key() + " is " + row.state() + " since a moment ago; try again");
+        }
+        return row;
     }
 
     private static SandboxException unknown(SessionKey key) {

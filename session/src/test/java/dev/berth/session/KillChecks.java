@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.sandbox.Checkpoint;
 import dev.berth.sandbox.Sandbox;
-import dev.berth.sandbox.SandboxId;
 import dev.berth.sandbox.local.TestMachine;
 import dev.berth.sandbox.local.linux.Mounts;
 import java.io.IOException;
@@ -14,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -37,6 +37,10 @@ final class KillChecks {
     void everythingBelongsToSomething() throws IOException {
         Map<String, SessionInfo> rows = rows();
         eachRowHasWhatItSays(rows);
+        assertThat(strings("SELECT s.session FROM sandboxes s JOIN sessions r ON r.tenant = s.tenant"
+                        + " AND r.id = s.session WHERE s.destroyed_at IS NULL AND r.state = 'destroyed'"))
+                .as("destroyed sessions with a sandbox that is not ended")
+                .isEmpty();
         checkpointsAreThoseOfTheTable();
         assertThat(server.archives().names())
                 .as("archives")
@@ -46,38 +50,53 @@ final class KillChecks {
     }
 
     private void eachRowHasWhatItSays(Map<String, SessionInfo> rows) {
-        Set<String> there = server.provider().list().stream()
-                .map(Sandbox::id)
-                .map(SandboxId::value)
-                .collect(Collectors.toCollection(TreeSet::new));
-        Set<String> wanted = new TreeSet<>();
-        Set<String> madeOnce = new TreeSet<>();
+        Map<String, List<Sandbox>> sandboxes =
+                server.provider().list().stream().collect(Collectors.groupingBy(it -> it.id().value()));
+        Map<String, String> wrong = new TreeMap<>();
         rows.forEach((id, row) -> {
-            assertThat(SessionState.PASSING)
-                    .as("a row that nobody works on: " + row)
-                    .doesNotContain(row.state());
-            boolean lived = row.times().resumedAt().isPresent();
-            if (row.state() == SessionState.ARCHIVED) {
-                assertThat(row.archive()).as("archive of " + row).isPresent();
-            } else if (row.state() != SessionState.ERROR
-                    || lived && row.archive().isEmpty()) {
-                wanted.add(row.sandboxId().value());
-                madeOnce.add(id);
+            List<Sandbox> own = Optional.ofNullable(
+                            sandboxes.remove(row.sandboxId().value()))
+                    .orElse(List.of());
+            String problem = problem(row, own.size());
+            if (!problem.isEmpty()) {
+                wrong.put(id, problem + ": " + describe(row));
             }
-            assertThat(row.loss().filter(loss -> loss.kind() != Loss.Kind.PROCESSES))
-                    .as("loss of " + row)
-                    .isEmpty();
         });
-        assertThat(there).as("sandboxes, and those that rows want").isEqualTo(wanted);
-        assertThat(new TreeSet<>(strings("SELECT s.session FROM sandboxes s JOIN sessions r"
-                        + " ON r.tenant = s.tenant AND r.id = s.session"
-                        + " WHERE s.destroyed_at IS NULL AND r.state <> 'error'")))
-                .as("sandboxes that are not ended in their table")
-                .isEqualTo(madeOnce.stream()
-                        .filter(id -> !SessionState.ERROR.equals(Optional.ofNullable(rows.get(id))
-                                .map(SessionInfo::state)
-                                .orElse(null)))
-                        .collect(Collectors.toCollection(TreeSet::new)));
+        assertThat(sandboxes).as("sandboxes without a row").isEmpty();
+        assertThat(wrong).as("rows").isEmpty();
+    }
+
+    private String problem(SessionInfo row, int sandboxes) {
+        boolean lived = row.times().resumedAt().isPresent();
+        boolean archived = row.archive().isPresent();
+        boolean wanted =
+                switch (row.state()) {
+                    case ARCHIVED -> false;
+                    case ERROR -> lived && !archived;
+                    default -> true;
+                };
+        long open = strings("SELECT 'open' FROM sandboxes WHERE destroyed_at IS NULL AND session = '"
+                        + row.key().id() + "'")
+                .size();
+        if (SessionState.PASSING.contains(row.state())) {
+            return "nobody works on it";
+        } else if (sandboxes != (wanted ? 1 : 0)) {
+            return "it has " + sandboxes + " sandboxes";
+        } else if (row.state() == SessionState.ARCHIVED && !archived) {
+            return "it has no archive";
+        } else if (row.state() != SessionState.ERROR && open != sandboxes) {
+            return "the table of sandboxes has " + open + " that are not ended";
+        } else if (row.loss().filter(loss -> loss.kind() != Loss.Kind.PROCESSES).isPresent()) {
+            return "it lost files";
+        }
+        return "";
+    }
+
+    String describe(SessionInfo row) {
+        return row + "\n"
+                + server.sessions().events().read(row.key(), Math.max(0, row.lastEvent() - 40), 40).stream()
+                        .map(event -> event.at() + " " + event.type() + " " + event.data())
+                        .collect(Collectors.joining("\n"));
     }
 
     private void checkpointsAreThoseOfTheTable() {

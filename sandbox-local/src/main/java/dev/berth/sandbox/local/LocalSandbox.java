@@ -104,6 +104,9 @@ final class LocalSandbox implements Sandbox {
     /** Takes up a box that a process before this one served. */
     void adopt() throws IOException {
         if (!cgroup.populated()) {
+            // A server killed while it mounted or rolled back leaves half a root, or one of the tree before. Whoever
+            // needs the files mounts what the record says.
+            box.unmount();
             return;
         }
         paused = cgroup.frozen();

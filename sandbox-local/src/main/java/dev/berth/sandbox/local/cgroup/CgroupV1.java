@@ -88,7 +88,10 @@ final class CgroupV1 extends Cgroup {
 
     @Override
     public void thaw() throws IOException {
-        write(dir("freezer").resolve("freezer.state"), "THAWED");
+        // One that a crash left half-made has no freezer yet, and has to be removable all the same.
+        if (frozen()) {
+            write(dir("freezer").resolve("freezer.state"), "THAWED");
+        }
     }
 
     @Override
