@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -665,6 +666,21 @@ public abstract class SandboxContract {
             assertThat(text(command.stdout())).isEqualTo("woke up\n");
         }
         assertThat(run(sandbox, "cat while-paused").stdout()).isEqualTo("written");
+    }
+
+    @Test
+    void aRunThatAStopCutsOffIsGone() throws Exception {
+        Sandbox sandbox = create();
+        FutureTask<Result> cutOff = new FutureTask<>(() -> run(sandbox, "echo > started; sleep 1000"));
+        Thread.ofVirtual().start(cutOff);
+        while (!sandbox.files().exists("started")) {
+            TimeUnit.MILLISECONDS.sleep(5);
+        }
+        sandbox.stop();
+        assertThatThrownBy(cutOff::get)
+                .cause()
+                .isInstanceOfSatisfying(
+                        SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.GONE));
     }
 
     @Test

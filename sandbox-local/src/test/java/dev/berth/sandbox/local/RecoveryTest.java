@@ -202,6 +202,22 @@ class RecoveryTest {
         }
     }
 
+    @Test
+    void aRootThatAKilledServerLeftHalfMountedIsMountedAsAWhole() throws IOException {
+        try (TestMachine machine = new TestMachine(RuntimeKind.CRUN)) {
+            Sandbox sandbox = machine.provider().create(SandboxSpec.of("halved", "host"));
+            sandbox.run(Command.shell("echo kept > file"));
+            sandbox.stop();
+            machine.provider().close();
+            // Killed between two mounts of a wake or a rollback: the overlay is there, what goes into it is not.
+            assertThat(Mounts.unmount(((LocalSandbox) sandbox).box().root().resolve("usr")))
+                    .isTrue();
+            Sandbox found = machine.reopen().find(sandbox.id()).orElseThrow();
+            found.wake();
+            assertThat(found.run(Command.of("cat", "file")).stdout()).isEqualTo("kept\n");
+        }
+    }
+
     private static Process startServer(Path data) throws IOException {
         String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
         return new ProcessBuilder(

@@ -88,6 +88,17 @@ class CgroupsTest {
     }
 
     @Test
+    void removesWhatACrashLeftHalfMadeInVersion1() throws IOException {
+        hierarchies("memory", "pids", "cpu", "freezer");
+        Cgroup cgroup = Cgroups.detect(mount, "data").of("box");
+        Files.createDirectories(mount.resolve("memory/berth/data/box"));
+        Files.createDirectories(mount.resolve("pids/berth/data/box"));
+        cgroup.kill(Duration.ofSeconds(1));
+        cgroup.remove();
+        assertThat(mount.resolve("pids/berth/data/box")).doesNotExist();
+    }
+
+    @Test
     void namesTheControllerThatIsMissing() throws IOException {
         hierarchies("memory", "cpu", "freezer");
         assertThatThrownBy(() -> Cgroups.detect(mount, "data"))
