@@ -394,6 +394,11 @@ public final class Sessions implements AutoCloseable {
         janitor.sweep();
     }
 
+    /** Lets go of a session that is up here, without touching it. */
+    void forget(SessionKey key) {
+        parts.close(key);
+    }
+
     void settle() {
         settlement.settle();
     }

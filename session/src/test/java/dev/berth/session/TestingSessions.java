@@ -57,7 +57,7 @@ final class TestingSessions implements AutoCloseable {
     private Sessions open() {
         SessionsConfig config = SessionsConfig.of(machine.data().resolve("spool"))
                 .withIntervals(Duration.ofMillis(200), Duration.ofSeconds(60), Duration.ofMinutes(10))
-                .withHealth(Duration.ofMillis(100), Duration.ofSeconds(20));
+                .withHealth(Duration.ofSeconds(1), Duration.ofMillis(100), Duration.ofSeconds(20));
         return Sessions.open(
                 configure.apply(config),
                 around.apply(machine.provider()),
@@ -86,6 +86,11 @@ final class TestingSessions implements AutoCloseable {
 
     void residents(Function<SessionInfo, Optional<Resident>> newResidents) {
         residents = newResidents;
+    }
+
+    /** As if the server had died and another one had not heard of this session yet. */
+    void forget(SessionKey key) {
+        sessions.forget(key);
     }
 
     Sessions sessions() {
