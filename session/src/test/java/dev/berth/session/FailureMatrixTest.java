@@ -1,22 +1,26 @@
 package dev.berth.session;
 
+import static dev.berth.session.Conditions.assertFails;
+import static dev.berth.session.Conditions.await;
 import static dev.berth.session.TestingSessions.SPEC;
 import static dev.berth.session.TestingSessions.key;
 import static dev.berth.session.TestingSessions.run;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.sandbox.Command;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.SandboxState;
 import dev.berth.sandbox.local.Mischief;
 import java.io.ByteArrayInputStream;
-import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -84,7 +88,7 @@ class FailureMatrixTest {
             sandbox = session.sandbox();
         }
         mischief.killGuest(sandbox);
-        await(() -> sandbox.state() == SandboxState.STOPPED);
+        await("stopped", () -> sandbox.state() == SandboxState.STOPPED);
 
         try (Session session = server.resolve("died")) {
             assertThat(run(session, "cat ~/file")).isEqualTo("kept");
@@ -211,7 +215,7 @@ class FailureMatrixTest {
     void aSandboxThatNoRowOwnsIsRemovedAndAStrangersIsNot() {
         server.run("orphan", "true");
         forget("orphan");
-        var stranger = server.machine().provider().create(dev.berth.sandbox.SandboxSpec.of("stranger", "host"));
+        var stranger = server.machine().provider().create(SandboxSpec.of("stranger", "host"));
         server.database().query(handle -> handle.execute("DELETE FROM sessions WHERE id = 'orphan'"));
 
         server.sessions().settle();
@@ -238,9 +242,7 @@ class FailureMatrixTest {
     @Test
     void anUnknownTemplateIsAnErrorThatLeavesNothing() {
         SessionSpec spec = SPEC.withTemplate("no-such-template");
-        assertThatThrownBy(() -> server.sessions().resolve(key("unknown"), spec))
-                .isInstanceOfSatisfying(
-                        SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.NOT_FOUND));
+        assertFails(ErrorCode.NOT_FOUND, () -> server.sessions().resolve(key("unknown"), spec));
         assertThat(server.state("unknown")).isEqualTo(SessionState.DESTROYED);
         assertThat(server.run("unknown", "echo fine now")).isEqualTo("fine now");
     }
@@ -273,10 +275,10 @@ class FailureMatrixTest {
         server.run("elsewhere", "true");
         forget("elsewhere");
         set("elsewhere", "location = 'local:another'");
-        assertThatThrownBy(() -> server.resolve("elsewhere")).isInstanceOfSatisfying(SandboxException.class, e -> {
-            assertThat(e.code()).isEqualTo(ErrorCode.CONFLICT);
-            assertThat(e.getMessage()).contains("local:another");
-        });
+        assertFails(
+                ErrorCode.CONFLICT,
+                () -> server.resolve("elsewhere"),
+                e -> assertThat(e.getMessage()).contains("local:another"));
         set("elsewhere", "location = '" + server.machine().provider().location() + "'");
         assertThat(server.run("elsewhere", "echo here")).isEqualTo("here");
     }
@@ -307,7 +309,7 @@ class FailureMatrixTest {
                     .isPresent()) {
                 return conversation.get();
             }
-            String id = java.util.UUID.randomUUID().toString();
+            String id = UUID.randomUUID().toString();
             sandbox.files().write("conversation-" + id, new ByteArrayInputStream(new byte[0]));
             return id;
         }
@@ -357,7 +359,7 @@ class FailureMatrixTest {
                     .isEqualTo(1);
 
             broken.mend();
-            await(() -> Instant.now().isAfter(row.retryAt().orElseThrow()));
+            await("time to retry", () -> Instant.now().isAfter(row.retryAt().orElseThrow()));
             assertThat(shaky.run("shaky", "cat ~/file")).isEqualTo("kept");
             assertThat(shaky.info("shaky").resumeFailCount()).isZero();
             assertThat(shaky.info("shaky").loss()).isEmpty();
@@ -372,17 +374,12 @@ class FailureMatrixTest {
             shaky.restartAround(provider -> new ShakyProvider(provider, broken));
             broken.refuse(SandboxException.unavailable("the provider is on holiday"));
 
-            assertUnavailable(
-                    () -> {
-                        shaky.sessions().delete(key("shaky"));
-                        return null;
-                    },
-                    "on holiday");
+            assertUnavailable(() -> shaky.sessions().delete(key("shaky")), "on holiday");
             assertThat(shaky.state("shaky")).isEqualTo(SessionState.ERROR);
             assertThat(shaky.info("shaky").lastError().orElseThrow()).contains("on holiday");
 
             broken.mend();
-            await(() -> {
+            await("deleted", () -> {
                 shaky.sessions().sweep();
                 return shaky.state("shaky") == SessionState.DESTROYED;
             });
@@ -390,11 +387,8 @@ class FailureMatrixTest {
         }
     }
 
-    private static void assertUnavailable(java.util.concurrent.Callable<?> call, String message) {
-        assertThatThrownBy(call::call).isInstanceOfSatisfying(SandboxException.class, e -> {
-            assertThat(e.code()).isEqualTo(ErrorCode.UNAVAILABLE);
-            assertThat(e.getMessage()).contains(message);
-        });
+    private static void assertUnavailable(ThrowingCallable call, String message) {
+        assertFails(ErrorCode.UNAVAILABLE, call, e -> assertThat(e.getMessage()).contains(message));
     }
 
     // ---- as a dead server would leave it -------------------------------------------------------------------------
@@ -424,17 +418,9 @@ class FailureMatrixTest {
                         .execute());
     }
 
-    private static java.util.List<String> types(String id) {
+    private static List<String> types(String id) {
         return server.sessions().events().read(key(id), 0, 1000).stream()
                 .map(LoggedEvent::type)
                 .toList();
-    }
-
-    private static void await(java.util.function.BooleanSupplier condition) {
-        Deadline deadline = Deadline.after(Duration.ofSeconds(30));
-        while (!condition.getAsBoolean()) {
-            assertThat(deadline.passed()).isFalse();
-            Thread.onSpinWait();
-        }
     }
 }

@@ -21,7 +21,7 @@ final class TestingSessions implements AutoCloseable {
     static final byte[] SECRET = "a secret of the tests".getBytes(StandardCharsets.UTF_8);
 
     private final TestMachine machine;
-    private final TestingDatabase ownDatabase;
+    private final Runnable dropDatabase;
     private final String url;
     private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     private final UnaryOperator<SessionsConfig> configure;
@@ -40,13 +40,17 @@ final class TestingSessions implements AutoCloseable {
     }
 
     private TestingSessions(UnaryOperator<SessionsConfig> configure, TestingDatabase ownDatabase) {
-        this(configure, ownDatabase, ownDatabase.url());
+        this(configure, ownDatabase.url(), ownDatabase::close);
     }
 
     /** On a database that the test looks after. */
-    TestingSessions(UnaryOperator<SessionsConfig> configure, TestingDatabase ownDatabase, String url) {
+    TestingSessions(UnaryOperator<SessionsConfig> configure, String url) {
+        this(configure, url, () -> {});
+    }
+
+    private TestingSessions(UnaryOperator<SessionsConfig> configure, String url, Runnable dropDatabase) {
         this.configure = configure;
-        this.ownDatabase = ownDatabase;
+        this.dropDatabase = dropDatabase;
         this.url = url;
         this.machine = new TestMachine(RuntimeKind.CRUN);
         this.archives = DirectoryArchives.open(machine.data().resolve("archives"));
@@ -152,7 +156,7 @@ final class TestingSessions implements AutoCloseable {
     public void close() {
         sessions.close();
         database.close();
-        ownDatabase.close();
+        dropDatabase.run();
         try {
             machine.close();
         } catch (IOException e) {
