@@ -10,11 +10,14 @@ import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxId;
 import dev.berth.sandbox.SandboxState;
 import dev.berth.session.CreationLog.What;
+import dev.berth.session.SessionTable.Activity;
 import dev.berth.session.store.Database;
 import dev.berth.session.store.DatabaseConfig;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -120,5 +123,54 @@ class SharedTransitionTest {
             assertThat(session.sandbox().state()).isEqualTo(SandboxState.RUNNING);
         }
         assertThat(provider.log().count(What.CREATED)).isEqualTo(1);
+    }
+
+    @Test
+    void aSessionThatIsHeldStaysUpWhenItHadToBeLookedAtAgain() {
+        mayGoOn.countDown();
+        SessionSpec restless = SPEC.withIdle(IdlePolicy.NEVER.pauseAfter(Duration.ZERO));
+        try (Session stream = sessions.resolve(key("held"), restless)) {
+            stream.suspect();
+            sessions.resolve(key("held")).close();
+            sessions.sweep();
+            assertThat(stream.sandbox().state()).isEqualTo(SandboxState.RUNNING);
+        }
+        sessions.sweep();
+        assertThat(sessions.find(key("held")).orElseThrow().state()).isEqualTo(SessionState.PAUSED);
+    }
+
+    @Test
+    void aStoppedSessionThatWasStartedBehindItsBackIsTakenAsItIs() {
+        mayGoOn.countDown();
+        sessions.resolve(key("stopped"), SPEC).close();
+        sessions.stop(key("stopped"));
+        provider.find(key("stopped").sandboxId()).orElseThrow().wake();
+        try (Session session = sessions.resolve(key("stopped"))) {
+            assertThat(session.info().state()).isEqualTo(SessionState.ACTIVE);
+            assertThat(session.loss()).isEmpty();
+        }
+    }
+
+    @Test
+    void serversThatWriteDownTheSameActivityDoNotBlockEachOther() throws Exception {
+        mayGoOn.countDown();
+        List<Activity> one = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            sessions.resolve(key("key-" + i), SPEC).close();
+            one.add(new Activity(key("key-" + i), Duration.ZERO, Optional.empty()));
+        }
+        try (ExecutorService servers = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<Integer>> flushes = new ArrayList<>();
+            for (int i = 0; i < 200; i++) {
+                List<Activity> some = i % 2 == 0 ? one : one.reversed();
+                flushes.add(servers.submit(() -> database.transaction(handle -> {
+                    SessionTable.touch(handle, some);
+                    return some.size();
+                })));
+            }
+            for (Future<Integer> flush : flushes) {
+                assertThat(flush.get(60, TimeUnit.SECONDS)).isEqualTo(20);
+            }
+        }
     }
 }
