@@ -77,7 +77,10 @@ public interface Sandbox {
 
     /**
      * Writes the sandbox's own files, which is all that differs from its template, for {@link Origin#packed}. What is
-     * written is the provider's own affair. A sandbox that runs is refused with {@code conflict}.
+     * written is the provider's own affair; it may be more than {@link #usage} says, as blocks that files share are
+     * written for each. A sandbox that runs is refused with {@code conflict}. The target is left open.
+     *
+     * @throws IOException what the target threw; nothing more is written to it then
      */
     void pack(OutputStream target) throws IOException;
 

@@ -8,7 +8,10 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -711,6 +714,24 @@ public abstract class SandboxContract {
     }
 
     @Test
+    void isReadyWhileItRunsAndNotOtherwise() {
+        Sandbox sandbox = create();
+        assertThat(sandbox.ready()).isTrue();
+        if (provider().capabilities().contains(Capability.PAUSE)) {
+            sandbox.pause();
+            assertThat(sandbox.ready()).isFalse();
+            sandbox.wake();
+            assertThat(sandbox.ready()).isTrue();
+        }
+        sandbox.stop();
+        assertThat(sandbox.ready()).isFalse();
+        sandbox.wake();
+        assertThat(sandbox.ready()).isTrue();
+        sandbox.destroy();
+        assertThat(sandbox.ready()).isFalse();
+    }
+
+    @Test
     void reapsZombies() throws Exception {
         Sandbox sandbox = create();
         run(sandbox, "for i in $(seq 20); do (sleep 0 & setsid sleep 0 & exec sleep 0) & done; wait");
@@ -901,6 +922,104 @@ public abstract class SandboxContract {
         made.addAll(forks);
         assertThat(run(forks.getFirst(), "head -c 40M /dev/urandom > more").code())
                 .isNotZero();
+    }
+
+    private static final String LOOK = """
+            cd; cat file 'odd name'; stat -c '%n %a %u:%g %h %Y' dir dir/* script; readlink link; ls -A dir
+            ls /etc/hostname .bashrc 2>&1 | grep -c 'cannot'; stat -c '%A %U' setuid
+            """;
+
+    @Test
+    void whatIsPackedComesBackUnderTheSameId() throws IOException {
+        needs(Capability.ARCHIVE);
+        SandboxSpec spec = spec().withEnv(Map.of("WHO", "before"));
+        Sandbox sandbox = create(spec);
+        run(sandbox, """
+                echo one > file; echo two > 'odd name'; mkdir -m 750 dir; echo 3 > dir/a; ln dir/a dir/b
+                touch -d '2001-02-03 04:05:06' dir/a; ln -s /nowhere link; echo exit > script; chmod 711 script; rm .bashrc
+                """);
+        sandbox.run(Command.shell("cp /bin/true /home/user/setuid; chmod 4755 /home/user/setuid; rm /etc/hostname")
+                .withUser("root"));
+        String before = run(sandbox, LOOK).stdout();
+        assertThat(before).contains("one\ntwo\n", "981173106", "/nowhere\n", "\n2\n-rwsr-xr-x root");
+        sandbox.stop();
+        Path packed = pack(sandbox);
+        try {
+            sandbox.destroy();
+            Limits other = limits().withPids(123);
+            Sandbox again = create(new SandboxSpec(
+                    spec.id(), Origin.packed(template(), packed), other, Map.of("WHO", "after"), Map.of("a", "b")));
+            assertThat(run(again, LOOK).stdout()).isEqualTo(before);
+            assertThat(run(again, "echo $WHO; echo more >> file; cat file").stdout())
+                    .isEqualTo("after\none\nmore\n");
+            assertThat(again.limits()).isEqualTo(other);
+            assertThat(again.info().labels()).containsEntry("a", "b");
+            assertThat(provider().find(spec.id())).isPresent();
+        } finally {
+            Files.delete(packed);
+        }
+    }
+
+    @Test
+    void aPausedSandboxIsPackedAndGoesOn() throws Exception {
+        needs(Capability.ARCHIVE);
+        needs(Capability.PAUSE);
+        Sandbox sandbox = create();
+        run(sandbox, "echo one > file");
+        try (RunningCommand command =
+                sandbox.start(Command.shell("read x; echo woke $x").withStdin())) {
+            sandbox.pause();
+            Path packed = pack(sandbox);
+            try {
+                Sandbox twin = create(
+                        new SandboxSpec(spec().id(), Origin.packed(template(), packed), limits(), Map.of(), Map.of()));
+                assertThat(run(twin, "cat file").stdout()).isEqualTo("one\n");
+            } finally {
+                Files.delete(packed);
+            }
+            assertThat(sandbox.state()).isEqualTo(SandboxState.PAUSED);
+            sandbox.wake();
+            command.stdin().write("up\n".getBytes(UTF_8));
+            assertThat(text(command.stdout())).isEqualTo("woke up\n");
+        }
+    }
+
+    @Test
+    void packsNothingThatRuns() {
+        needs(Capability.ARCHIVE);
+        Sandbox sandbox = create();
+        assertFails(ErrorCode.CONFLICT, () -> sandbox.pack(OutputStream.nullOutputStream()));
+        assertThat(run(sandbox, "echo fine").stdout()).isEqualTo("fine\n");
+        sandbox.destroy();
+        assertFails(ErrorCode.GONE, () -> sandbox.pack(OutputStream.nullOutputStream()));
+    }
+
+    @Test
+    void makesNothingOfWhatWasNotPacked() throws IOException {
+        needs(Capability.ARCHIVE);
+        Path nonsense = Files.createTempFile("nonsense", ".packed");
+        try {
+            Files.write(nonsense, new byte[100_000]);
+            SandboxSpec spec = spec();
+            SandboxSpec broken =
+                    new SandboxSpec(spec.id(), Origin.packed(template(), nonsense), limits(), Map.of(), Map.of());
+            assertFails(ErrorCode.INVALID, () -> provider().create(broken));
+            SandboxSpec unknown = new SandboxSpec(
+                    spec.id(), Origin.packed("no-such-template", nonsense), limits(), Map.of(), Map.of());
+            assertFails(ErrorCode.NOT_FOUND, () -> provider().create(unknown));
+            assertThat(provider().find(spec.id())).isEmpty();
+            assertThat(run(create(spec), "echo fine").stdout()).isEqualTo("fine\n");
+        } finally {
+            Files.delete(nonsense);
+        }
+    }
+
+    private static Path pack(Sandbox sandbox) throws IOException {
+        Path packed = Files.createTempFile(sandbox.id().value(), ".packed");
+        try (OutputStream target = Files.newOutputStream(packed)) {
+            sandbox.pack(target);
+        }
+        return packed;
     }
 
     @Test

@@ -24,6 +24,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.slf4j.MDC;
 
@@ -365,11 +366,18 @@ public final class Sessions implements AutoCloseable {
     // ---- housekeeping --------------------------------------------------------------------------------------------
 
     private void every(Duration interval, String trouble, Runnable work) {
+        AtomicBoolean failing = new AtomicBoolean();
         Runnable safe = () -> {
             try {
                 work.run();
+                if (failing.compareAndSet(true, false)) {
+                    parts.journal().over(trouble);
+                }
             } catch (RuntimeException e) {
-                parts.journal().trouble(trouble, e);
+                // Said once: a database that is down for an hour should not fill the log with it.
+                if (failing.compareAndSet(false, true)) {
+                    parts.journal().trouble(trouble, e);
+                }
             }
         };
         var _ = housekeeping.scheduleWithFixedDelay(
@@ -406,6 +414,11 @@ public final class Sessions implements AutoCloseable {
     /** Takes every step of the ladder that is due now. */
     void sweep() {
         janitor.sweep();
+    }
+
+    /** Lets go of a session that is up here, without touching it. */
+    void forget(SessionKey key) {
+        parts.close(key);
     }
 
     void settle() {

@@ -7,6 +7,8 @@ import dev.berth.sandbox.local.linux.ProcessLock;
 import dev.berth.sandbox.local.store.Store;
 import dev.berth.sandbox.local.template.Template;
 import java.io.IOException;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -86,22 +88,25 @@ final class Box {
         return directory.resolve("boot_id");
     }
 
-    void make() throws IOException {
+    /**
+     * Makes the box and takes it. Returns false if somebody who sweeps up took it for a leftover before it was taken:
+     * then it is gone, or will be.
+     */
+    boolean make() throws IOException {
         makeDirectory(directory);
-        if (!lock()) {
-            throw new IOException("somebody else holds the new sandbox " + name);
+        lock = ProcessLock.tryAcquire(lockFile()).orElse(null);
+        if (lock == null) {
+            return false;
         }
         makeDirectory(root());
         makeDirectory(link());
         makeDirectory(bundle());
+        return true;
     }
 
-    /** Takes the box for this process. Returns false if it is taken, by this process or another that lives. */
+    /** Takes the box for this process. Returns false if it is taken, by this process or another that lives, or gone. */
     boolean lock() {
-        if (!Files.isDirectory(directory)) {
-            return false;
-        }
-        lock = ProcessLock.tryAcquire(directory.resolve("lock")).orElse(null);
+        lock = ProcessLock.tryAcquireExisting(lockFile()).orElse(null);
         return lock != null;
     }
 
@@ -190,7 +195,7 @@ final class Box {
         return name + ".1";
     }
 
-    /** Whether a tree is or was one of this box's. */
+    /** The box that a tree is or was one of. */
     static Optional<String> boxOf(String tree) {
         int dot = tree.lastIndexOf('.');
         return dot < 0 ? Optional.empty() : Optional.of(tree.substring(0, dot));
@@ -206,9 +211,30 @@ final class Box {
         Files.deleteIfExists(recordFile());
     }
 
+    /** The lock goes last but for the directory itself: what has none is empty. */
     void delete() throws IOException {
+        try (DirectoryStream<Path> parts = Files.newDirectoryStream(directory, part -> !part.equals(lockFile()))) {
+            for (Path part : parts) {
+                Directories.remove(part);
+            }
+        } catch (NoSuchFileException e) {
+            // Somebody was there before.
+        }
         Directories.remove(directory);
         unlock();
+    }
+
+    /** Removes what was left between the making of the directory and that of its lock, or between their removals. */
+    void deleteIfEmpty() throws IOException {
+        try {
+            Files.deleteIfExists(directory);
+        } catch (DirectoryNotEmptyException e) {
+            // It has a lock, and so an owner.
+        }
+    }
+
+    private Path lockFile() {
+        return directory.resolve("lock");
     }
 
     private Path recordFile() {

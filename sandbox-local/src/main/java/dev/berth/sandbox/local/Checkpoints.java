@@ -28,7 +28,8 @@ import tools.jackson.databind.json.JsonMapper;
 
 /**
  * The checkpoints of a data directory: for each a read-only tree and a file that says what it is. The file comes after
- * the tree and goes before it, so that a checkpoint is there as a whole or not at all.
+ * the tree and goes before it, so that a checkpoint is there as a whole or not at all. While one is made there is a lock
+ * file beside, held by its maker, from before the tree until after the file.
  */
 final class Checkpoints {
     private static final JsonMapper JSON = JsonMapper.builder().build();
@@ -36,6 +37,7 @@ final class Checkpoints {
     private static final String TREE = "checkpoint-";
     private static final String COMPLETE = ".json";
     private static final String PARTIAL = ".partial";
+    private static final String DRAFT = ".draft";
 
     private final Machine machine;
 
@@ -79,8 +81,9 @@ final class Checkpoints {
                     of.template(),
                     store().used(of.tree()) + of.inheritedBytes(),
                     machine.clock().instant());
-            Files.write(partial, JSON.writeValueAsBytes(entry));
-            Files.move(partial, file(id), StandardCopyOption.ATOMIC_MOVE);
+            Files.write(draft(id), JSON.writeValueAsBytes(entry));
+            Files.move(draft(id), file(id), StandardCopyOption.ATOMIC_MOVE);
+            Files.deleteIfExists(partial);
             return entry.checkpoint();
         }
     }
@@ -132,37 +135,77 @@ final class Checkpoints {
         return Changes.between(store().upper(earlier.tree()), store().upper(later.tree()), template.root());
     }
 
+    /** Something done with a directory. */
+    interface Use<T> {
+        T of(Path directory) throws IOException;
+    }
+
     /** Compares with a copy of the sandbox's files, since its processes may go on writing. */
     List<Change> changesSince(CheckpointId from, BoxRecord record, Template template) throws IOException {
         Entry earlier = get(from);
         if (!earlier.sandbox().equals(record.sandboxId().value())) {
             throw SandboxException.invalid("checkpoint " + from + " is of another sandbox");
         }
+        return withCopy(record, now -> Changes.between(store().upper(earlier.tree()), now, template.root()));
+    }
+
+    /**
+     * Does something with the files of a sandbox as they are at this moment.
+     *
+     * @throws IOException what the use of it threw; a copy that cannot be made is a SandboxException
+     */
+    <T> T withCopy(BoxRecord record, Use<T> use) throws IOException {
         String now = Names.random("now-");
-        Path partial = partial(now);
-        try (var _ = ProcessLock.acquire(partial)) {
-            store().copy(record.tree(), TREE + now, true);
-            return Changes.between(store().upper(earlier.tree()), store().upper(TREE + now), template.root());
+        try (var _ = ProcessLock.acquire(partial(now))) {
+            copyNow(record, TREE + now);
+            return use.of(store().upper(TREE + now));
         } finally {
-            store().delete(TREE + now);
-            Files.deleteIfExists(partial);
+            removeCopy(now);
+        }
+    }
+
+    private void copyNow(BoxRecord record, String tree) {
+        try {
+            store().copy(record.tree(), tree, true);
+        } catch (IOException e) {
+            throw Failures.of("copy the files of sandbox " + record.sandboxId(), e);
+        }
+    }
+
+    private void removeCopy(String id) {
+        try {
+            store().delete(TREE + id);
+            Files.deleteIfExists(partial(id));
+        } catch (IOException e) {
+            LOG.warn("could not remove the copy {}; it will be tried again", id, e);
         }
     }
 
     Set<String> templatesInUse() throws IOException {
         Set<String> used = new HashSet<>();
         for (String id : ids(COMPLETE)) {
-            used.add(get(new CheckpointId(id)).template());
+            try {
+                used.add(get(new CheckpointId(id)).template());
+            } catch (SandboxException e) {
+                LOG.debug("checkpoint {} was deleted since the directory was read", id, e);
+            }
         }
         return used;
     }
 
-    /** Removes what crashes left half-made. What is being made right now has its partial file, and that is locked. */
+    /**
+     * Removes what crashes left half-made, while others may be making some. What is being made has its partial file, and
+     * that is locked. Trees are listed before the files: one that is there by then without a file has lost it, and not
+     * yet to get it. Partial files are listed before complete ones, as one becomes the other.
+     */
     void sweep() throws IOException {
         for (String id : ids(PARTIAL)) {
-            try (ProcessLock free = ProcessLock.tryAcquire(partial(id)).orElse(null)) {
+            try (ProcessLock free = ProcessLock.tryAcquireExisting(partial(id)).orElse(null)) {
                 if (free != null) {
-                    store().delete(TREE + id);
+                    if (!Files.exists(file(id))) {
+                        store().delete(TREE + id);
+                    }
+                    Files.deleteIfExists(draft(id));
                     Files.deleteIfExists(partial(id));
                 }
             }
@@ -193,6 +236,10 @@ final class Checkpoints {
 
     private Path partial(String id) {
         return machine.checkpoints().resolve(id + PARTIAL);
+    }
+
+    private Path draft(String id) {
+        return machine.checkpoints().resolve(id + DRAFT);
     }
 
     private Store store() {

@@ -15,6 +15,7 @@ import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.cgroup.Cgroups;
 import dev.berth.sandbox.local.linux.IdMap;
+import dev.berth.sandbox.local.pack.TreeUnpacker;
 import dev.berth.sandbox.local.store.Stores;
 import dev.berth.sandbox.local.template.Template;
 import dev.berth.sandbox.local.template.TemplateStore;
@@ -34,6 +35,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,7 +48,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The order in which things are made keeps a crash harmless. A box directory comes first and goes last: a tree, a
  * cgroup or a name without one is a leftover. Its record comes when all of it works: a box without one is a leftover
- * too. Whoever opens the data directory next removes both.
+ * too. Whoever opens the data directory next removes both, and so does every process that has it open, once a minute or
+ * as soon as such a leftover is in its way.
  */
 public final class LocalProvider implements SandboxProvider {
     private static final Logger LOG = LoggerFactory.getLogger(LocalProvider.class);
@@ -55,21 +58,27 @@ public final class LocalProvider implements SandboxProvider {
 
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final Duration HOUSEKEEPING = Duration.ofSeconds(5);
+    private static final Duration SWEEPING = Duration.ofMinutes(1);
     /** sun_path of unix(7) has 108 bytes. */
     private static final int LONGEST_SOCKET = 107;
 
     private final Machine machine;
+    private final String location;
     private final RuntimeKind runtime;
     private final Checkpoints checkpoints;
     private final Boxes boxes;
     private final WarmPool warm;
     private final Map<RuntimeKind, OciRuntime> runtimes = new ConcurrentHashMap<>();
     private final Map<SandboxId, LocalSandbox> served = new ConcurrentHashMap<>();
-    private final ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
-            Thread.ofPlatform().daemon().name("local-housekeeping").factory());
+    /** Held while a box is taken up, so that whoever looks for the same one waits for that. */
+    private final ReentrantLock adopting = new ReentrantLock();
+    /** Two threads, as sweeping may take long and links must not wait for it. */
+    private final ScheduledExecutorService housekeeping = Executors.newScheduledThreadPool(
+            2, Thread.ofPlatform().daemon().name("local-housekeeping").factory());
 
-    private LocalProvider(Machine machine, LocalConfig config) {
+    private LocalProvider(Machine machine, String location, LocalConfig config) {
         this.machine = machine;
+        this.location = location;
         this.runtime = config.runtime();
         this.checkpoints = new Checkpoints(machine);
         this.boxes = new Boxes(machine, checkpoints);
@@ -112,12 +121,14 @@ public final class LocalProvider implements SandboxProvider {
             directory(machine.checkpoints(), "rwx------");
             machine.cgroups().prepare();
             Kernel.raiseInotifyLimits();
-            LocalProvider provider = new LocalProvider(machine, config);
+            LocalProvider provider = new LocalProvider(machine, Location.of(data), config);
             provider.runtime(config.runtime());
             provider.boxes.sweep();
             provider.warm.start();
             var _ = provider.housekeeping.scheduleWithFixedDelay(
                     provider::lookAfterLinks, HOUSEKEEPING.toMillis(), HOUSEKEEPING.toMillis(), TimeUnit.MILLISECONDS);
+            var _ = provider.housekeeping.scheduleWithFixedDelay(
+                    provider::sweep, SWEEPING.toMillis(), SWEEPING.toMillis(), TimeUnit.MILLISECONDS);
             return provider;
         } catch (IOException e) {
             throw SandboxException.unavailable(
@@ -132,7 +143,7 @@ public final class LocalProvider implements SandboxProvider {
 
     @Override
     public String location() {
-        return "local";
+        return location;
     }
 
     @Override
@@ -178,7 +189,7 @@ public final class LocalProvider implements SandboxProvider {
             return switch (spec.origin()) {
                 case Origin.Template named -> fromTemplate(spec, named.name(), ephemeral);
                 case Origin.FromCheckpoint(CheckpointId id) -> fromCheckpoint(spec, id, ephemeral);
-                case Origin.Packed packed -> throw SandboxException.unsupported("not yet");
+                case Origin.Packed packed -> fromPacked(spec, packed, ephemeral);
             };
         } catch (IOException e) {
             throw Failures.of("create sandbox " + spec.id(), e);
@@ -192,7 +203,8 @@ public final class LocalProvider implements SandboxProvider {
             return claim(ready.get(), spec, ephemeral);
         }
         Box box = boxes.make();
-        return make(box, record(box, spec, template, 0, Optional.empty(), ephemeral), template, Optional.empty());
+        return make(
+                box, record(box, spec, template, 0, Optional.empty(), ephemeral), template, machine.store()::create);
     }
 
     private Sandbox fromCheckpoint(SandboxSpec spec, CheckpointId id, boolean ephemeral) throws IOException {
@@ -201,7 +213,21 @@ public final class LocalProvider implements SandboxProvider {
         Box box = boxes.make();
         BoxRecord record =
                 record(box, spec, template, checkpoints.inherited(entry), Optional.of(id.value()), ephemeral);
-        return make(box, record, template, Optional.of(entry));
+        return make(box, record, template, tree -> checkpoints.copyTo(entry, tree));
+    }
+
+    /**
+     * All of it is written to the new tree, so the store counts all of it. The limit comes afterwards, with the boot: it
+     * binds from then on, and what was packed comes back even if it fills the limit.
+     */
+    private Sandbox fromPacked(SandboxSpec spec, Origin.Packed packed, boolean ephemeral) throws IOException {
+        Template template = machine.templates().get(packed.template());
+        Box box = boxes.make();
+        BoxRecord record = record(box, spec, template, 0, Optional.empty(), ephemeral);
+        return make(box, record, template, tree -> {
+            machine.store().create(tree);
+            TreeUnpacker.unpack(packed.content(), machine.store().upper(tree));
+        });
     }
 
     private BoxRecord record(
@@ -226,19 +252,19 @@ public final class LocalProvider implements SandboxProvider {
                 machine.clock().instant());
     }
 
+    /** Makes the files that a sandbox begins with. */
+    private interface Beginning {
+        void make(String tree) throws IOException;
+    }
+
     /** From an empty box to a running sandbox with a name, or to nothing at all. */
-    private LocalSandbox make(Box box, BoxRecord record, Template template, Optional<Checkpoints.Entry> from)
-            throws IOException {
+    private LocalSandbox make(Box box, BoxRecord record, Template template, Beginning files) throws IOException {
         boolean done = false;
         try {
             if (record.id().isPresent()) {
                 boxes.reserve(record.sandboxId(), box);
             }
-            if (from.isPresent()) {
-                checkpoints.copyTo(from.get(), record.tree());
-            } else {
-                machine.store().create(record.tree());
-            }
+            files.make(record.tree());
             LocalSandbox sandbox = sandbox(box, record, template);
             sandbox.boot();
             box.record(record);
@@ -293,7 +319,7 @@ public final class LocalProvider implements SandboxProvider {
                     true,
                     Names.token(),
                     machine.clock().instant());
-            LocalSandbox sandbox = make(box, record, template, Optional.empty());
+            LocalSandbox sandbox = make(box, record, template, machine.store()::create);
             // The first command of a sandbox fills the kernel's caches; here nobody waits for it.
             sandbox.run(Command.shell("true"));
             return sandbox;
@@ -320,7 +346,8 @@ public final class LocalProvider implements SandboxProvider {
     public List<Sandbox> list() {
         try {
             for (Box box : boxes.all()) {
-                if (box.record().flatMap(BoxRecord::id).isPresent()) {
+                if (!boxes.removeIfLeftover(box)
+                        && box.record().flatMap(BoxRecord::id).isPresent()) {
                     tryAdopt(box);
                 }
             }
@@ -346,21 +373,35 @@ public final class LocalProvider implements SandboxProvider {
 
     /** Serves a box from now on, unless a living process does. */
     private void tryAdopt(Box box) throws IOException {
-        if (!box.lock()) {
-            return;
+        adopting.lock();
+        try {
+            if (box.lock()) {
+                adoptLocked(box);
+            }
+        } finally {
+            adopting.unlock();
         }
-        Optional<BoxRecord> record = box.record();
-        if (record.isEmpty()
-                || record.get().id().isEmpty()
-                || served.containsKey(record.get().sandboxId())) {
-            box.unlock();
-            return;
+    }
+
+    private void adoptLocked(Box box) throws IOException {
+        boolean done = false;
+        try {
+            Optional<BoxRecord> record = box.record();
+            if (record.isPresent()
+                    && record.get().id().isPresent()
+                    && !served.containsKey(record.get().sandboxId())) {
+                Template template = machine.templates().get(record.get().template());
+                LocalSandbox sandbox = sandbox(box, record.get(), template);
+                sandbox.adopt();
+                boxes.removeStaleTrees(box, record.get());
+                served.put(record.get().sandboxId(), sandbox);
+                done = true;
+            }
+        } finally {
+            if (!done) {
+                box.unlock();
+            }
         }
-        Template template = machine.templates().get(record.get().template());
-        LocalSandbox sandbox = sandbox(box, record.get(), template);
-        sandbox.adopt();
-        boxes.removeStaleTrees(box, record.get());
-        served.put(record.get().sandboxId(), sandbox);
     }
 
     private LocalSandbox sandbox(Box box, BoxRecord record, Template template) {
@@ -372,10 +413,11 @@ public final class LocalProvider implements SandboxProvider {
                 record,
                 template,
                 gone -> {
-                    gone.id().map(SandboxId::new).ifPresent(id -> {
-                        served.remove(id);
-                        boxes.release(id);
-                    });
+                    if (gone.record().id().isPresent()) {
+                        // The name may belong to another by now.
+                        served.remove(gone.id(), gone);
+                        boxes.release(gone.id(), gone.box());
+                    }
                 });
     }
 
@@ -410,7 +452,7 @@ public final class LocalProvider implements SandboxProvider {
     @Override
     public void close() {
         warm.close();
-        housekeeping.shutdownNow();
+        endHousekeeping();
         for (LocalSandbox sandbox : served.values()) {
             try {
                 if (sandbox.record().ephemeral()) {
@@ -436,8 +478,37 @@ public final class LocalProvider implements SandboxProvider {
         }
     }
 
+    Machine machine() {
+        return machine;
+    }
+
+    Boxes boxes() {
+        return boxes;
+    }
+
     private void lookAfterLinks() {
         served.values().forEach(sandbox -> sandbox.lookAfterLink(SILENCE, PATIENCE));
+    }
+
+    /** What other processes left that were killed; they need not have been servers, and none may start for long. */
+    void sweep() {
+        try {
+            boxes.sweep();
+        } catch (IOException | SandboxException e) {
+            LOG.warn("could not sweep up in {}; it will be tried again", machine.data(), e);
+        }
+    }
+
+    private void endHousekeeping() {
+        housekeeping.shutdown();
+        try {
+            if (!housekeeping.awaitTermination(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+                housekeeping.shutdownNow();
+            }
+        } catch (InterruptedException e) {
+            housekeeping.shutdownNow();
+            Thread.currentThread().interrupt();
+        }
     }
 
     private OciRuntime runtime(RuntimeKind kind) {

@@ -20,6 +20,7 @@ import dev.berth.sandbox.local.cgroup.Cgroup;
 import dev.berth.sandbox.local.files.Accounts;
 import dev.berth.sandbox.local.files.RootFiles;
 import dev.berth.sandbox.local.guest.GuestLink;
+import dev.berth.sandbox.local.pack.TreePacker;
 import dev.berth.sandbox.local.template.Template;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -61,7 +62,7 @@ final class LocalSandbox implements Sandbox {
     private final MountPoints mountPoints;
     private final Commands commands;
     private final ReentrantLock lifecycle = new ReentrantLock();
-    private final Consumer<BoxRecord> onDestroyed;
+    private final Consumer<LocalSandbox> onDestroyed;
 
     private volatile BoxRecord record;
     private volatile @Nullable GuestLink link;
@@ -75,7 +76,7 @@ final class LocalSandbox implements Sandbox {
             Box box,
             BoxRecord record,
             Template template,
-            Consumer<BoxRecord> onDestroyed) {
+            Consumer<LocalSandbox> onDestroyed) {
         this.machine = machine;
         this.runtime = runtime;
         this.checkpoints = checkpoints;
@@ -307,7 +308,7 @@ final class LocalSandbox implements Sandbox {
             // From here on it is a leftover: if this process dies, the next one removes the rest.
             box.forget();
             remove(machine, box, record.tree());
-            onDestroyed.accept(record);
+            onDestroyed.accept(this);
         } catch (IOException e) {
             destroyed = false; // so that it can be tried again
             throw failed("destroy", e);
@@ -395,7 +396,26 @@ final class LocalSandbox implements Sandbox {
 
     @Override
     public void pack(OutputStream target) throws IOException {
-        throw SandboxException.unsupported("not yet");
+        lifecycle.lock();
+        try {
+            alive();
+            if (state() == SandboxState.RUNNING) {
+                throw SandboxException.conflict(
+                        "could not pack the files of sandbox " + id() + ": it is running; pause or stop it first");
+            }
+            if (machine.store().copiesAtomically()) {
+                // Files may still be written from outside, and what is in memory only has to be on the disk for tar to
+                // tell a hole from it. A copy costs nothing here and settles both.
+                checkpoints.withCopy(record, files -> {
+                    TreePacker.pack(files, target);
+                    return files;
+                });
+            } else {
+                TreePacker.pack(machine.store().upper(record.tree()), target);
+            }
+        } finally {
+            lifecycle.unlock();
+        }
     }
 
     @Override

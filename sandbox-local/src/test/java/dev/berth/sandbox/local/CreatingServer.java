@@ -1,5 +1,6 @@
 package dev.berth.sandbox.local;
 
+import dev.berth.sandbox.Checkpoint;
 import dev.berth.sandbox.Command;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxSpec;
@@ -19,7 +20,11 @@ final class CreatingServer {
         System.out.println("ready " + counting.pid());
         for (int i = 0; true; i++) {
             Sandbox brief = provider.create(SandboxSpec.of("brief-" + i, "host"));
-            brief.checkpoint("point");
+            Checkpoint taken = brief.checkpoint("point");
+            if (!brief.changesSince(taken.id()).isEmpty()
+                    || !provider.changes(taken.id(), taken.id()).isEmpty()) {
+                throw new IllegalStateException("the checkpoint is not what was there");
+            }
             brief.destroy();
             provider.checkpoints().forEach(point -> provider.deleteCheckpoint(point.id()));
         }

@@ -10,9 +10,13 @@ import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
+import dev.berth.sandbox.local.linux.Directories;
 import dev.berth.sandbox.local.linux.Mounts;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -72,6 +76,26 @@ class LocalProviderTest {
         }
         machine.provider().list();
         assertThat(sandbox.run(Command.of("true")).code()).isZero();
+    }
+
+    @Test
+    void itsLocationIsThatOfTheDataDirectory() throws Exception {
+        String location = machine.provider().location();
+        assertThat(location).matches("local:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}");
+        try (LocalProvider other = LocalProvider.open(machine.config())) {
+            assertThat(other.location()).isEqualTo(location);
+        }
+        Path fresh = Files.createTempDirectory("location");
+        try (ExecutorService threads = Executors.newFixedThreadPool(8)) {
+            List<Callable<String>> opens = Collections.nCopies(8, () -> Location.of(fresh));
+            assertThat(threads.invokeAll(opens).stream().map(Future::resultNow).distinct())
+                    .hasSize(1)
+                    .doesNotContain(location);
+        }
+        try (var files = Files.list(fresh)) {
+            assertThat(files).hasSize(1);
+        }
+        Directories.remove(fresh);
     }
 
     @Test

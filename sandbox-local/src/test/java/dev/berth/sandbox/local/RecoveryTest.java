@@ -94,19 +94,61 @@ class RecoveryTest {
     private static void findsNothingHalfMade(LocalConfig config) throws IOException {
         Path data = config.data();
         try (LocalProvider provider = LocalProvider.open(config)) {
-            for (Sandbox sandbox : provider.list()) {
-                assertThat(sandbox.run(Command.of("true")).code())
-                        .as(sandbox.id().value())
-                        .isZero();
+            findsNothingHalfMade(provider, data);
+        }
+    }
+
+    private static void findsNothingHalfMade(LocalProvider provider, Path data) throws IOException {
+        for (Sandbox sandbox : provider.list()) {
+            assertThat(sandbox.run(Command.of("true")).code())
+                    .as(sandbox.id().value())
+                    .isZero();
+        }
+        assertThat(provider.find(SURVIVOR)).isPresent();
+        assertThat(names(data.resolve("boxes"))).hasSameSizeAs(provider.list());
+        assertThat(names(data.resolve("ids"))).hasSameSizeAs(provider.list());
+        assertThat(names(data.resolve("pool")).stream().filter(tree -> !tree.startsWith("checkpoint-")))
+                .hasSameSizeAs(provider.list());
+        provider.checkpoints().forEach(point -> provider.deleteCheckpoint(point.id()));
+        assertThat(names(data.resolve("pool"))).hasSameSizeAs(provider.list());
+        assertThat(names(data.resolve("checkpoints"))).isEmpty();
+        provider.list().forEach(Sandbox::destroy);
+    }
+
+    @Test
+    void whatAKilledServerLeftIsSweptUpByOneThatLives() throws Exception {
+        Path data = Files.createTempDirectory(Path.of("/var/tmp"), "berth-");
+        LocalConfig config =
+                LocalConfig.of(data).withTemplates(TestMachine.templates()).withPoolBytes(4L << 30);
+        try (LocalProvider living = LocalProvider.open(config)) {
+            for (int round = 0; round < 4; round++) {
+                runServerFor(9L * round + 3, data);
+                living.sweep();
+                findsNothingHalfMade(living, data);
             }
-            assertThat(provider.find(SURVIVOR)).isPresent();
-            assertThat(names(data.resolve("boxes"))).hasSameSizeAs(provider.list());
-            assertThat(names(data.resolve("ids"))).hasSameSizeAs(provider.list());
-            assertThat(names(data.resolve("pool")).stream().filter(tree -> !tree.startsWith("checkpoint-")))
-                    .hasSameSizeAs(provider.list());
-            provider.checkpoints().forEach(point -> provider.deleteCheckpoint(point.id()));
-            assertThat(names(data.resolve("pool"))).hasSameSizeAs(provider.list());
-            provider.list().forEach(Sandbox::destroy);
+        } finally {
+            clearAway(config);
+        }
+    }
+
+    @Test
+    void sweepingIsInNobodysWay() throws Exception {
+        Path data = Files.createTempDirectory(Path.of("/var/tmp"), "berth-");
+        LocalConfig config =
+                LocalConfig.of(data).withTemplates(TestMachine.templates()).withPoolBytes(4L << 30);
+        Process server = startServer(data);
+        try {
+            readyLine(server);
+            try (LocalProvider living = LocalProvider.open(config)) {
+                long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+                while (System.nanoTime() < end) {
+                    living.sweep();
+                    assertThat(server.isAlive()).as("the server goes on").isTrue();
+                }
+            }
+        } finally {
+            server.destroyForcibly().waitFor();
+            clearAway(config);
         }
     }
 

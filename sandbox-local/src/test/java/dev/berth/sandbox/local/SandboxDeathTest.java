@@ -37,15 +37,18 @@ class SandboxDeathTest {
             RunningCommand waiting = sandbox.start(Command.of("sleep", "1000"));
             RunningCommand read = sandbox.start(Command.of("sleep", "1000"));
 
+            assertThat(sandbox.ready()).isTrue();
             Processes.kill(firstProcess(machine, sandbox, runtime));
 
             assertGone(() -> waiting.await(Duration.ofSeconds(20)));
             assertGone(() -> read.stdout().read());
             awaitStopped(sandbox);
+            assertThat(sandbox.ready()).isFalse();
             assertThatThrownBy(() -> sandbox.run(Command.of("true")))
                     .isInstanceOfSatisfying(
                             SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.CONFLICT));
             sandbox.wake();
+            assertThat(sandbox.ready()).isTrue();
             assertThat(sandbox.run(Command.of("cat", "file")).stdout()).isEqualTo("kept\n");
         }
     }

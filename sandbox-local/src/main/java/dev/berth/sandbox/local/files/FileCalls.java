@@ -43,9 +43,12 @@ final class FileCalls {
 
     private static final int AT_FDCWD = -100;
     private static final int AT_REMOVEDIR = 0x200;
+    private static final long UTIME_OMIT = (1L << 30) - 2;
     private static final int AT_NO_AUTOMOUNT = 0x800;
     /** The same number on every architecture, as all calls since Linux 5.1. */
     private static final long SYS_OPENAT2 = 437;
+
+    private static final long SYS_MKNODAT = ARM64 ? 33 : 259;
 
     private static final long OPEN_HOW_SIZE = 24;
     private static final int PATH_MAX = 4096;
@@ -66,6 +69,19 @@ final class FileCalls {
     private static final MethodHandle RENAMEAT =
             Libc.bind("renameat", FunctionDescriptor.of(INT, INT, POINTER, INT, POINTER));
     private static final MethodHandle CHMOD = Libc.bind("chmod", FunctionDescriptor.of(INT, POINTER, INT));
+    private static final MethodHandle FTRUNCATE = Libc.bind("ftruncate", FunctionDescriptor.of(INT, INT, LONG));
+    /** glibc has a function of that name since 2.33 only. */
+    private static final MethodHandle SYSCALL_MKNODAT =
+            Libc.bindVariadic("syscall", FunctionDescriptor.of(LONG, LONG, LONG, POINTER, LONG, LONG), 1);
+
+    private static final MethodHandle SYMLINKAT =
+            Libc.bind("symlinkat", FunctionDescriptor.of(INT, POINTER, INT, POINTER));
+    private static final MethodHandle LINKAT =
+            Libc.bind("linkat", FunctionDescriptor.of(INT, INT, POINTER, INT, POINTER, INT));
+    private static final MethodHandle SETXATTR =
+            Libc.bind("setxattr", FunctionDescriptor.of(INT, POINTER, POINTER, POINTER, LONG, INT));
+    private static final MethodHandle UTIMENSAT =
+            Libc.bind("utimensat", FunctionDescriptor.of(INT, INT, POINTER, POINTER, INT));
     private static final MethodHandle FCHOWNAT =
             Libc.bind("fchownat", FunctionDescriptor.of(INT, INT, POINTER, INT, INT, INT));
 
@@ -106,12 +122,17 @@ final class FileCalls {
         }
     }
 
+    /** Writes all of it: the kernel may take a part at a time, as it does just before the disk is full. */
     static void pwrite(Fd fd, byte[] bytes, int offset, int length, long position) throws ErrnoException {
-        call("pwrite", (arena, errno) -> {
-            MemorySegment copy = arena.allocate(Math.max(1, length));
-            MemorySegment.copy(bytes, offset, copy, ValueLayout.JAVA_BYTE, 0, length);
-            return (long) PWRITE.invokeExact(errno, fd.number(), copy, (long) length, position);
-        });
+        int done = 0;
+        while (done < length) {
+            int from = done;
+            done += (int) call("pwrite", (arena, errno) -> {
+                MemorySegment copy = arena.allocate(length - from);
+                MemorySegment.copy(bytes, offset + from, copy, ValueLayout.JAVA_BYTE, 0, length - from);
+                return (long) PWRITE.invokeExact(errno, fd.number(), copy, (long) length - from, position + from);
+            });
+        }
     }
 
     /** The state of a name in a directory itself, or of the descriptor if the name is empty. */
@@ -167,6 +188,44 @@ final class FileCalls {
     static void chown(Fd fd, Owner owner) throws ErrnoException {
         call("fchownat", (arena, errno) -> (int) FCHOWNAT.invokeExact(
                 errno, fd.number(), string(arena, new byte[0]), owner.uid(), owner.gid(), AT_EMPTY_PATH));
+    }
+
+    static void ftruncate(Fd fd, long size) throws ErrnoException {
+        call("ftruncate", (_, errno) -> (int) FTRUNCATE.invokeExact(errno, fd.number(), size));
+    }
+
+    /** @param mode with the type, see mknod(2) */
+    static void mknodat(Fd directory, byte[] name, int mode, long device) throws ErrnoException {
+        call("mknodat", (arena, errno) -> (long) SYSCALL_MKNODAT.invokeExact(
+                errno, SYS_MKNODAT, (long) directory.number(), string(arena, name), (long) mode, device));
+    }
+
+    static void symlinkat(byte[] target, Fd directory, byte[] name) throws ErrnoException {
+        call("symlinkat", (arena, errno) ->
+                (int) SYMLINKAT.invokeExact(errno, string(arena, target), directory.number(), string(arena, name)));
+    }
+
+    /** A second name for a file; for a link itself, not for what it points to. */
+    static void linkat(Fd from, byte[] oldName, Fd to, byte[] newName) throws ErrnoException {
+        call("linkat", (arena, errno) -> (int) LINKAT.invokeExact(
+                errno, from.number(), string(arena, oldName), to.number(), string(arena, newName), 0));
+    }
+
+    /** Sets an extended attribute of what a descriptor stands for, also one of O_PATH, which fsetxattr(2) refuses. */
+    static void setxattr(Fd fd, byte[] name, byte[] value) throws ErrnoException {
+        call("setxattr", (arena, errno) -> (int) SETXATTR.invokeExact(
+                errno, string(arena, fd.link()), string(arena, name), string(arena, value), (long) value.length, 0));
+    }
+
+    /** Sets when a file was written, and leaves alone when it was read. */
+    static void utimens(Fd fd, long seconds, int nanos) throws ErrnoException {
+        call("utimensat", (arena, errno) -> {
+            MemorySegment times = arena.allocate(4 * Long.BYTES, Long.BYTES);
+            times.set(ValueLayout.JAVA_LONG, 8, UTIME_OMIT);
+            times.set(ValueLayout.JAVA_LONG, 16, seconds);
+            times.set(ValueLayout.JAVA_LONG, 24, nanos);
+            return (int) UTIMENSAT.invokeExact(errno, AT_FDCWD, string(arena, fd.link()), times, 0);
+        });
     }
 
     static MemorySegment string(Arena arena, byte[] bytes) {

@@ -3,6 +3,8 @@ package dev.berth.sandbox.local.linux;
 import dev.berth.sandbox.SandboxException;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.HashMap;
@@ -14,7 +16,11 @@ import java.util.concurrent.Semaphore;
  * A lock on a file that holds between processes and between threads, and that the kernel releases when its holder dies.
  *
  * <p>The file lock alone is not enough: it belongs to the whole process, and fcntl(2) drops it when <em>any</em>
- * descriptor of the file is closed. So a semaphore comes first, and only its holder has the file open.
+ * descriptor of the file is closed. So a semaphore comes first, and only its holder has the file open. For the same
+ * reason nobody may open the file for anything else.
+ *
+ * <p>A holder may remove the file. Whoever waited for it then has the lock of a file that is nobody's any more, so that
+ * the file is looked for once more. That is enough if only one ever makes it, as with names that are random.
  */
 public final class ProcessLock implements AutoCloseable {
     /** One turnstile for each file that somebody in this process holds or waits for. Guarded by itself. */
@@ -37,8 +43,13 @@ public final class ProcessLock implements AutoCloseable {
     public static ProcessLock acquire(Path file) {
         try {
             Path real = real(file);
-            enter(real).acquire();
-            return open(real, true).orElseThrow();
+            while (true) {
+                enter(real).acquire();
+                Optional<ProcessLock> lock = open(real, true, true);
+                if (lock.isPresent()) {
+                    return lock.get();
+                }
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw SandboxException.unavailable("interrupted while waiting for " + file, e);
@@ -47,15 +58,26 @@ public final class ProcessLock implements AutoCloseable {
         }
     }
 
-    /** Empty when somebody holds it. */
+    /** Empty when somebody holds it, or removed it just now. */
     public static Optional<ProcessLock> tryAcquire(Path file) {
+        return tryAcquire(file, true);
+    }
+
+    /** Empty when somebody holds it or there is no such file. */
+    public static Optional<ProcessLock> tryAcquireExisting(Path file) {
+        return tryAcquire(file, false);
+    }
+
+    private static Optional<ProcessLock> tryAcquire(Path file, boolean create) {
         try {
             Path real = real(file);
             if (!enter(real).tryAcquire()) {
                 leave(real, false);
                 return Optional.empty();
             }
-            return open(real, false);
+            return open(real, false, create);
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
         } catch (IOException e) {
             throw SandboxException.unavailable("could not lock " + file + ": " + e.getMessage(), e);
         }
@@ -101,12 +123,14 @@ public final class ProcessLock implements AutoCloseable {
         }
     }
 
-    private static Optional<ProcessLock> open(Path file, boolean wait) throws IOException {
+    private static Optional<ProcessLock> open(Path file, boolean wait, boolean create) throws IOException {
         FileChannel channel = null;
         boolean locked = false;
         try {
-            channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-            locked = (wait ? channel.lock() : channel.tryLock()) != null;
+            channel = create
+                    ? FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)
+                    : FileChannel.open(file, StandardOpenOption.WRITE);
+            locked = (wait ? channel.lock() : channel.tryLock()) != null && Files.exists(file);
             return locked ? Optional.of(new ProcessLock(file, channel)) : Optional.empty();
         } finally {
             if (!locked) {

@@ -7,8 +7,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
@@ -16,6 +17,8 @@ import java.util.stream.Stream;
  * are whole copies otherwise; what a tree takes cannot be limited.
  */
 final class PlainStore implements Store {
+    private static final String PARTIAL = ".partial";
+
     private final Path pool;
 
     PlainStore(Path pool) throws IOException {
@@ -31,7 +34,7 @@ final class PlainStore implements Store {
 
     @Override
     public void copy(String from, String to, boolean readOnly) throws IOException {
-        Path partial = pool.resolve("partial-" + to);
+        Path partial = partial(to);
         Directories.remove(partial);
         Files.createDirectory(partial);
         // cp keeps what Java cannot copy: holes, hard links, and the extended attributes overlayfs marks things with.
@@ -67,15 +70,24 @@ final class PlainStore implements Store {
     @Override
     public void delete(String tree) throws IOException {
         Directories.remove(directory(tree));
+        Directories.remove(partial(tree));
     }
 
     @Override
     public List<String> trees() throws IOException {
-        List<String> names = new ArrayList<>();
+        Set<String> names = new TreeSet<>();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(pool)) {
-            entries.forEach(e -> names.add(e.getFileName().toString()));
+            for (Path entry : entries) {
+                String name = entry.getFileName().toString();
+                names.add(name.endsWith(PARTIAL) ? name.substring(0, name.length() - PARTIAL.length()) : name);
+            }
         }
-        return names;
+        return List.copyOf(names);
+    }
+
+    /** A copy that is not complete; it counts as the tree that it will be. */
+    private Path partial(String tree) {
+        return pool.resolve(tree + PARTIAL);
     }
 
     @Override
