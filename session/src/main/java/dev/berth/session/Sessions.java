@@ -111,7 +111,7 @@ public final class Sessions implements AutoCloseable {
         while (true) {
             Live live = parts.lives().get(key);
             if (live == null || !live.usable()) {
-                live = await(key, come(key, () -> bringUp.resolve(key, spec)));
+                live = await(key, come(key, spec));
             }
             if (live.hold()) {
                 return new Session(this, live);
@@ -123,24 +123,28 @@ public final class Sessions implements AutoCloseable {
         Live come();
     }
 
-    private CompletableFuture<Live> come(SessionKey key, Coming way) {
+    private CompletableFuture<Live> come(SessionKey key, SessionSpec spec) {
         return coming.computeIfAbsent(key, _ -> {
             CompletableFuture<Live> result = new CompletableFuture<>();
-            Map<String, String> context = MDC.getCopyOfContextMap();
-            Thread.ofVirtual().name("bring-up " + key).start(() -> {
-                if (context != null) {
-                    MDC.setContextMap(context);
-                }
-                try {
-                    Live live = way.come();
-                    coming.remove(key, result);
-                    result.complete(live);
-                } catch (Throwable e) {
-                    coming.remove(key, result);
-                    result.completeExceptionally(e);
-                }
-            });
+            start(key, () -> bringUp.resolve(key, spec), result);
             return result;
+        });
+    }
+
+    private void start(SessionKey key, Coming way, CompletableFuture<Live> result) {
+        Map<String, String> context = MDC.getCopyOfContextMap();
+        Thread.ofVirtual().name("bring-up " + key).start(() -> {
+            if (context != null) {
+                MDC.setContextMap(context);
+            }
+            try {
+                Live live = way.come();
+                coming.remove(key, result);
+                result.complete(live);
+            } catch (Throwable e) {
+                coming.remove(key, result);
+                result.completeExceptionally(e);
+            }
         });
     }
 
@@ -291,7 +295,10 @@ public final class Sessions implements AutoCloseable {
                 source.idle(),
                 source.autoCheckpoint(),
                 source.keepCheckpoints());
-        Live live = await(target, come(target, () -> bringUp.fork(target, spec, point)));
+        // Not shared with those who want the target as it is: to them it is a session, to this call a conflict.
+        CompletableFuture<Live> forked = new CompletableFuture<>();
+        start(target, () -> bringUp.fork(target, spec, point), forked);
+        Live live = await(target, forked);
         events.append(
                 target,
                 SessionEvent.of("session.forked")
@@ -380,16 +387,23 @@ public final class Sessions implements AutoCloseable {
     /** Writes down what is known only in memory. */
     private synchronized void flush() {
         List<Activity> used = new ArrayList<>();
+        List<Live> taken = new ArrayList<>();
         parts.lives().forEach((key, live) -> {
             if (live.takeUsed()) {
                 used.add(new Activity(key, live.idle(), Optional.empty()));
+                taken.add(live);
             }
         });
         if (!used.isEmpty()) {
-            parts.database().transaction(handle -> {
-                SessionTable.touch(handle, used);
-                return used;
-            });
+            try {
+                parts.database().transaction(handle -> {
+                    SessionTable.touch(handle, used);
+                    return used;
+                });
+            } catch (RuntimeException e) {
+                taken.forEach(Live::giveBackUsed);
+                throw e;
+            }
         }
         long lost = events.flush();
         if (lost > 0) {

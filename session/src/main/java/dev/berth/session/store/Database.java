@@ -205,8 +205,10 @@ public final class Database implements AutoCloseable {
                     return new SandboxException(
                             ErrorCode.TIMEOUT, "another server is busy with this session; try again later", e);
                 }
-                // Classes of PostgreSQL's Appendix A: connection, resources, operator intervention, system error.
+                // Classes of PostgreSQL's Appendix A: connection, transaction rolled back (a deadlock, for one),
+                // resources, operator intervention, system error.
                 if (state.startsWith("08")
+                        || state.startsWith("40")
                         || state.startsWith("53")
                         || state.startsWith("57")
                         || state.startsWith("58")) {
