@@ -65,7 +65,8 @@ final class BringUp {
             if (known != null && known.usable()) {
                 return known;
             }
-            Live live = up(custody, custody.row(), spec);
+            Live up = up(custody, custody.row(), spec);
+            Live live = known == null ? up : up.replacing(known);
             parts.lives().put(key, live);
             parts.journal().took("resolve", Duration.ofNanos(System.nanoTime() - began));
             return live;
@@ -135,7 +136,10 @@ final class BringUp {
         if (was == SandboxState.RUNNING && row.state() == SessionState.ACTIVE) {
             return reuse(custody, row, sandbox);
         }
-        SessionInfo waking = was == SandboxState.PAUSED || was == SandboxState.RUNNING
+        // A session that was stopped, or packed away, may have been started behind its back.
+        boolean atOnce =
+                row.state() == SessionState.ACTIVE || row.state().next().contains(SessionState.ACTIVE);
+        SessionInfo waking = atOnce && (was == SandboxState.PAUSED || was == SandboxState.RUNNING)
                 // Thawing takes a moment. If this server dies in it, the next one finds it paused and thaws it.
                 ? enter(custody, row, SessionState.ACTIVE, waken(row), SessionEvent.of("sandbox.resume"), false)
                 : enter(

@@ -1,10 +1,16 @@
 package dev.berth.session;
 
+import dev.berth.sandbox.CommandInfo;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import org.slf4j.event.Level;
 
@@ -69,15 +75,22 @@ final class Health {
         }
     }
 
-    private static boolean answers(Sandbox sandbox) {
+    /** Asks on a thread of its own: whoever does not answer may keep the one who asked waiting. */
+    private boolean answers(Sandbox sandbox) {
+        FutureTask<List<CommandInfo>> question = new FutureTask<>(sandbox::commands);
+        Thread.ofVirtual().name("health of " + sandbox.id()).start(question);
         try {
-            var _ = sandbox.commands();
+            question.get(config.healthProbe().toNanos(), TimeUnit.NANOSECONDS);
             return true;
-        } catch (SandboxException e) {
-            if (e.code() == ErrorCode.GONE) {
-                throw e;
+        } catch (TimeoutException e) {
+            return false;
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof SandboxException known && known.code() == ErrorCode.GONE) {
+                throw known;
             }
             return false;
+        } catch (InterruptedException e) {
+            throw interrupted(e);
         }
     }
 
@@ -89,8 +102,12 @@ final class Health {
         try {
             Thread.sleep(pause);
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw SandboxException.unavailable("interrupted while waiting for a sandbox", e);
+            throw interrupted(e);
         }
+    }
+
+    private static SandboxException interrupted(InterruptedException e) {
+        Thread.currentThread().interrupt();
+        return SandboxException.unavailable("interrupted while waiting for a sandbox", e);
     }
 }

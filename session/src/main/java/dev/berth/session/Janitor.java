@@ -1,5 +1,6 @@
 package dev.berth.session;
 
+import dev.berth.sandbox.Capability;
 import dev.berth.sandbox.SandboxException;
 import java.time.Duration;
 import java.util.List;
@@ -44,16 +45,30 @@ final class Janitor {
 
     private void work() {
         Duration pause = Duration.ZERO;
+        boolean failing = false;
         while (pausedFor(pause)) {
             try {
                 Duration next = sweep() == AT_ONCE ? Duration.ZERO : untilNext();
                 Duration interval = parts.config().janitor();
                 pause = next.compareTo(interval) < 0 ? next : interval;
+                failing = over(failing);
             } catch (RuntimeException e) {
-                parts.journal().trouble("janitor.failed", e);
+                failing = failing || trouble(e);
                 pause = AFTER_FAILURE;
             }
         }
+    }
+
+    private boolean trouble(RuntimeException e) {
+        parts.journal().trouble("janitor.failed", e);
+        return true;
+    }
+
+    private boolean over(boolean failing) {
+        if (failing) {
+            parts.journal().over("janitor.failed");
+        }
+        return false;
     }
 
     /** False if it is time to end. */
@@ -130,9 +145,10 @@ final class Janitor {
     private List<Due> due(Handle handle) {
         return handle.createQuery("""
                         SELECT DISTINCT ON (tenant, id) tenant, id, step, rank FROM ladder
-                        WHERE due_at <= now() AND location = :location
+                        WHERE due_at <= now() AND location = :location AND (step <> 'archive' OR :archives)
                         ORDER BY tenant, id, rank DESC LIMIT :limit""")
                 .bind("location", parts.provider().location())
+                .bind("archives", parts.provider().capabilities().contains(Capability.ARCHIVE))
                 .bind("limit", AT_ONCE)
                 .map((row, context) -> new Due(
                         new SessionKey(row.getString("tenant"), row.getString("id")),

@@ -50,7 +50,16 @@ final class Journal {
     /** Of something that concerns no single session. */
     void trouble(String type, Throwable cause) {
         count(type);
-        LOG.atWarn().addKeyValue("error", cause.getMessage()).setCause(cause).log(type);
+        LoggingEventBuilder line = LOG.atWarn();
+        if (!(cause instanceof SandboxException)) {
+            line = line.setCause(cause);
+        }
+        line.addKeyValue("error", cause.getMessage()).log(type);
+    }
+
+    /** That a trouble of this kind is over. */
+    void over(String type) {
+        LOG.atInfo().addKeyValue("of", type).log("trouble.over");
     }
 
     void took(String transition, Duration time) {

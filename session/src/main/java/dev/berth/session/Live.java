@@ -17,7 +17,7 @@ final class Live {
     private static final int CLOSED = 1 << 30;
 
     private final Sandbox sandbox;
-    private final AtomicInteger holds = new AtomicInteger();
+    private final AtomicInteger holds;
     private volatile SessionInfo info;
     private volatile long lastUsed = System.nanoTime();
     private volatile long lastFlushed;
@@ -27,9 +27,19 @@ final class Live {
     private volatile int checkpointed = -1;
 
     Live(SessionInfo info, Sandbox sandbox) {
+        this(info, sandbox, new AtomicInteger());
+    }
+
+    private Live(SessionInfo info, Sandbox sandbox, AtomicInteger holds) {
         this.info = info;
         this.sandbox = sandbox;
+        this.holds = holds;
         this.lastFlushed = lastUsed;
+    }
+
+    /** The same, in the place of one that was no longer of use: whoever holds that one holds this one too. */
+    Live replacing(Live other) {
+        return other.holds.get() < CLOSED ? new Live(info, sandbox, other.holds) : this;
     }
 
     Sandbox sandbox() {
@@ -109,5 +119,10 @@ final class Live {
         boolean fresh = used != lastFlushed;
         lastFlushed = used;
         return fresh;
+    }
+
+    /** What {@link #takeUsed} told could not be written down, and is to be told again. */
+    void giveBackUsed() {
+        lastFlushed = lastUsed - 1;
     }
 }

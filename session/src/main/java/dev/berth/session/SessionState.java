@@ -32,14 +32,14 @@ public enum SessionState {
 
     /** The one transition table. {@code docs/sessions.md} draws it. */
     private static final Map<SessionState, Set<SessionState>> NEXT = Map.of(
-            CREATING, EnumSet.of(ACTIVE, ERROR, DELETING, DESTROYED),
+            CREATING, EnumSet.of(ACTIVE, RESUMING, ERROR, DELETING, DESTROYED),
             ACTIVE, EnumSet.of(PAUSING, STOPPED, RESUMING, CREATING, DELETING, ERROR),
             PAUSING, EnumSet.of(PAUSED, ACTIVE, RESUMING, CREATING, STOPPED, DELETING, ERROR),
             PAUSED, EnumSet.of(ACTIVE, RESUMING, CREATING, STOPPED, DELETING, ERROR),
             RESUMING, EnumSet.of(ACTIVE, PAUSED, STOPPED, ARCHIVED, CREATING, DELETING, ERROR),
-            STOPPED, EnumSet.of(RESUMING, CREATING, ARCHIVED, DELETING, ERROR),
-            ARCHIVED, EnumSet.of(RESUMING, DELETING, ERROR),
-            DELETING, EnumSet.of(DESTROYED, STOPPED, ERROR),
+            STOPPED, EnumSet.of(ACTIVE, RESUMING, CREATING, ARCHIVED, DELETING, ERROR),
+            ARCHIVED, EnumSet.of(ACTIVE, RESUMING, DELETING, ERROR),
+            DELETING, EnumSet.of(DESTROYED, ERROR),
             DESTROYED, EnumSet.of(CREATING),
             ERROR, EnumSet.of(ACTIVE, RESUMING, CREATING, STOPPED, ARCHIVED, DELETING));
 

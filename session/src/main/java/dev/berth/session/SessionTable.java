@@ -8,7 +8,9 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -124,7 +126,10 @@ final class SessionTable {
                     last_activity_at = greatest(last_activity_at, now() - :ago * interval '1 millisecond'),
                     disk_bytes = coalesce(:disk::bigint, disk_bytes)
                 WHERE tenant = :tenant AND id = :id""");
-        for (Activity activity : activities) {
+        // Sorted, so that two servers that write to the same sessions lock their rows in the same order.
+        List<Activity> sorted = new ArrayList<>(activities);
+        sorted.sort(Comparator.comparing(activity -> activity.key().toString()));
+        for (Activity activity : sorted) {
             batch.bind("ago", activity.ago().toMillis())
                     .bind("disk", activity.diskBytes().orElse(null))
                     .bind("tenant", activity.key().tenant())

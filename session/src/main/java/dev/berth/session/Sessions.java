@@ -24,6 +24,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.slf4j.MDC;
 
@@ -110,7 +111,7 @@ public final class Sessions implements AutoCloseable {
         while (true) {
             Live live = parts.lives().get(key);
             if (live == null || !live.usable()) {
-                live = await(key, come(key, () -> bringUp.resolve(key, spec)));
+                live = await(key, come(key, spec));
             }
             if (live.hold()) {
                 return new Session(this, live);
@@ -122,24 +123,28 @@ public final class Sessions implements AutoCloseable {
         Live come();
     }
 
-    private CompletableFuture<Live> come(SessionKey key, Coming way) {
+    private CompletableFuture<Live> come(SessionKey key, SessionSpec spec) {
         return coming.computeIfAbsent(key, _ -> {
             CompletableFuture<Live> result = new CompletableFuture<>();
-            Map<String, String> context = MDC.getCopyOfContextMap();
-            Thread.ofVirtual().name("bring-up " + key).start(() -> {
-                if (context != null) {
-                    MDC.setContextMap(context);
-                }
-                try {
-                    Live live = way.come();
-                    coming.remove(key, result);
-                    result.complete(live);
-                } catch (Throwable e) {
-                    coming.remove(key, result);
-                    result.completeExceptionally(e);
-                }
-            });
+            start(key, () -> bringUp.resolve(key, spec), result);
             return result;
+        });
+    }
+
+    private void start(SessionKey key, Coming way, CompletableFuture<Live> result) {
+        Map<String, String> context = MDC.getCopyOfContextMap();
+        Thread.ofVirtual().name("bring-up " + key).start(() -> {
+            if (context != null) {
+                MDC.setContextMap(context);
+            }
+            try {
+                Live live = way.come();
+                coming.remove(key, result);
+                result.complete(live);
+            } catch (Throwable e) {
+                coming.remove(key, result);
+                result.completeExceptionally(e);
+            }
         });
     }
 
@@ -290,7 +295,10 @@ public final class Sessions implements AutoCloseable {
                 source.idle(),
                 source.autoCheckpoint(),
                 source.keepCheckpoints());
-        Live live = await(target, come(target, () -> bringUp.fork(target, spec, point)));
+        // Not shared with those who want the target as it is: to them it is a session, to this call a conflict.
+        CompletableFuture<Live> forked = new CompletableFuture<>();
+        start(target, () -> bringUp.fork(target, spec, point), forked);
+        Live live = await(target, forked);
         events.append(
                 target,
                 SessionEvent.of("session.forked")
@@ -358,11 +366,18 @@ public final class Sessions implements AutoCloseable {
     // ---- housekeeping --------------------------------------------------------------------------------------------
 
     private void every(Duration interval, String trouble, Runnable work) {
+        AtomicBoolean failing = new AtomicBoolean();
         Runnable safe = () -> {
             try {
                 work.run();
+                if (failing.compareAndSet(true, false)) {
+                    parts.journal().over(trouble);
+                }
             } catch (RuntimeException e) {
-                parts.journal().trouble(trouble, e);
+                // Said once: a database that is down for an hour should not fill the log with it.
+                if (failing.compareAndSet(false, true)) {
+                    parts.journal().trouble(trouble, e);
+                }
             }
         };
         var _ = housekeeping.scheduleWithFixedDelay(
@@ -372,16 +387,23 @@ public final class Sessions implements AutoCloseable {
     /** Writes down what is known only in memory. */
     private synchronized void flush() {
         List<Activity> used = new ArrayList<>();
+        List<Live> taken = new ArrayList<>();
         parts.lives().forEach((key, live) -> {
             if (live.takeUsed()) {
                 used.add(new Activity(key, live.idle(), Optional.empty()));
+                taken.add(live);
             }
         });
         if (!used.isEmpty()) {
-            parts.database().transaction(handle -> {
-                SessionTable.touch(handle, used);
-                return used;
-            });
+            try {
+                parts.database().transaction(handle -> {
+                    SessionTable.touch(handle, used);
+                    return used;
+                });
+            } catch (RuntimeException e) {
+                taken.forEach(Live::giveBackUsed);
+                throw e;
+            }
         }
         long lost = events.flush();
         if (lost > 0) {
@@ -392,6 +414,11 @@ public final class Sessions implements AutoCloseable {
     /** Takes every step of the ladder that is due now. */
     void sweep() {
         janitor.sweep();
+    }
+
+    /** Lets go of a session that is up here, without touching it. */
+    void forget(SessionKey key) {
+        parts.close(key);
     }
 
     void settle() {
@@ -410,6 +437,12 @@ public final class Sessions implements AutoCloseable {
         for (SessionState state : SessionState.values()) {
             Gauge.builder("berth.sessions", () -> counts.getOrDefault(state, 0L))
                     .tag("state", state.name().toLowerCase(Locale.ROOT))
+                    .register(meters);
+        }
+        for (String measure : parts.provider().measures().keySet()) {
+            Gauge.builder(
+                            "berth.provider." + measure,
+                            () -> parts.provider().measures().getOrDefault(measure, 0.0))
                     .register(meters);
         }
         Gauge.builder("berth.sessions.here", parts.lives(), Map::size).register(meters);

@@ -10,6 +10,7 @@ import java.time.Duration;
  * @param flush how often activity is written down
  * @param janitor how often idle sessions are looked for at least
  * @param settle how often rows and sandboxes are compared
+ * @param healthProbe how long a sandbox may take to answer that it is well
  * @param healthPoll how often a sandbox that does not answer is asked
  * @param healthLimit for how long
  * @param patience how long anybody waits for a session that another one is busy with
@@ -20,6 +21,7 @@ public record SessionsConfig(
         Duration flush,
         Duration janitor,
         Duration settle,
+        Duration healthProbe,
         Duration healthPoll,
         Duration healthLimit,
         Duration patience,
@@ -31,6 +33,7 @@ public record SessionsConfig(
                 Duration.ofSeconds(5),
                 Duration.ofSeconds(60),
                 Duration.ofMinutes(10),
+                Duration.ofSeconds(10),
                 Duration.ofSeconds(2),
                 Duration.ofSeconds(60),
                 Duration.ofMinutes(2),
@@ -39,14 +42,14 @@ public record SessionsConfig(
 
     public SessionsConfig withIntervals(Duration newFlush, Duration newJanitor, Duration newSettle) {
         return new SessionsConfig(
-                spool, newFlush, newJanitor, newSettle, healthPoll, healthLimit, patience, auditCommands);
+                spool, newFlush, newJanitor, newSettle, healthProbe, healthPoll, healthLimit, patience, auditCommands);
     }
 
-    public SessionsConfig withHealth(Duration poll, Duration limit) {
-        return new SessionsConfig(spool, flush, janitor, settle, poll, limit, patience, auditCommands);
+    public SessionsConfig withHealth(Duration probe, Duration poll, Duration limit) {
+        return new SessionsConfig(spool, flush, janitor, settle, probe, poll, limit, patience, auditCommands);
     }
 
     public SessionsConfig withAuditCommands(boolean audit) {
-        return new SessionsConfig(spool, flush, janitor, settle, healthPoll, healthLimit, patience, audit);
+        return new SessionsConfig(spool, flush, janitor, settle, healthProbe, healthPoll, healthLimit, patience, audit);
     }
 }

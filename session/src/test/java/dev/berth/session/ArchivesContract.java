@@ -18,6 +18,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -194,7 +195,7 @@ public abstract class ArchivesContract {
         }
     }
 
-    protected static org.assertj.core.api.AbstractThrowableAssert<?, ? extends Throwable> assertFails(
+    protected static AbstractThrowableAssert<?, ? extends Throwable> assertFails(
             ErrorCode code, ThrowingCallable action) {
         return assertThatThrownBy(action)
                 .isInstanceOfSatisfying(

@@ -234,10 +234,10 @@ class KillTest {
             Map<String, SessionInfo> rows = checks.rows();
             rows.values().forEach(row -> server.sessions().pin(row.key(), true));
             for (String spooled : checks.names("spool")) {
-                // What may still be another server's work is left alone for an hour.
+                // What may still be another server's work is left alone for hours.
                 Files.setLastModifiedTime(
                         data.resolve("spool").resolve(spooled),
-                        FileTime.from(Instant.now().minus(Duration.ofHours(2))));
+                        FileTime.from(Instant.now().minus(Duration.ofDays(1))));
             }
             server.sessions().sweep(); // what was asked to be deleted
             server.sessions().settle(); // an archive that nobody names is removed when it is seen twice
@@ -257,7 +257,7 @@ class KillTest {
                 for (String directory : List.of("boxes", "ids", "pool", "checkpoints", "spool")) {
                     assertThat(checks.names(directory)).as(directory).isEmpty();
                 }
-                InstantSource later = () -> Instant.now().plus(Duration.ofHours(2));
+                InstantSource later = () -> Instant.now().plus(Duration.ofDays(1));
                 DirectoryArchives.open(data.resolve("archives"), later).close();
                 assertThat(checks.names("archives")).as("archives").isEmpty();
             } else {

@@ -52,7 +52,7 @@ class LeftoversTest {
         Path spool = Files.createDirectories(server.machine().data().resolve("spool"));
         Path old = Files.createFile(spool.resolve("old.spool"));
         Path young = Files.createFile(spool.resolve("young.spool"));
-        Files.setLastModifiedTime(old, FileTime.from(Instant.now().minus(Duration.ofHours(2))));
+        Files.setLastModifiedTime(old, FileTime.from(Instant.now().minus(Duration.ofDays(1))));
         server.sessions().settle();
         assertThat(old).doesNotExist();
         assertThat(young).exists();

@@ -21,7 +21,7 @@ final class TestingSessions implements AutoCloseable {
     static final byte[] SECRET = "a secret of the tests".getBytes(StandardCharsets.UTF_8);
 
     private final TestMachine machine;
-    private final TestingDatabase ownDatabase;
+    private final Runnable dropDatabase;
     private final String url;
     private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     private final UnaryOperator<SessionsConfig> configure;
@@ -40,13 +40,17 @@ final class TestingSessions implements AutoCloseable {
     }
 
     private TestingSessions(UnaryOperator<SessionsConfig> configure, TestingDatabase ownDatabase) {
-        this(configure, ownDatabase, ownDatabase.url());
+        this(configure, ownDatabase.url(), ownDatabase::close);
     }
 
     /** On a database that the test looks after. */
-    TestingSessions(UnaryOperator<SessionsConfig> configure, TestingDatabase ownDatabase, String url) {
+    TestingSessions(UnaryOperator<SessionsConfig> configure, String url) {
+        this(configure, url, () -> {});
+    }
+
+    private TestingSessions(UnaryOperator<SessionsConfig> configure, String url, Runnable dropDatabase) {
         this.configure = configure;
-        this.ownDatabase = ownDatabase;
+        this.dropDatabase = dropDatabase;
         this.url = url;
         this.machine = new TestMachine(RuntimeKind.CRUN);
         this.archives = DirectoryArchives.open(machine.data().resolve("archives"));
@@ -57,7 +61,7 @@ final class TestingSessions implements AutoCloseable {
     private Sessions open() {
         SessionsConfig config = SessionsConfig.of(machine.data().resolve("spool"))
                 .withIntervals(Duration.ofMillis(200), Duration.ofSeconds(60), Duration.ofMinutes(10))
-                .withHealth(Duration.ofMillis(100), Duration.ofSeconds(20));
+                .withHealth(Duration.ofSeconds(1), Duration.ofMillis(100), Duration.ofSeconds(20));
         return Sessions.open(
                 configure.apply(config),
                 around.apply(machine.provider()),
@@ -86,6 +90,11 @@ final class TestingSessions implements AutoCloseable {
 
     void residents(Function<SessionInfo, Optional<Resident>> newResidents) {
         residents = newResidents;
+    }
+
+    /** As if the server had died and another one had not heard of this session yet. */
+    void forget(SessionKey key) {
+        sessions.forget(key);
     }
 
     Sessions sessions() {
@@ -147,7 +156,7 @@ final class TestingSessions implements AutoCloseable {
     public void close() {
         sessions.close();
         database.close();
-        ownDatabase.close();
+        dropDatabase.run();
         try {
             machine.close();
         } catch (IOException e) {

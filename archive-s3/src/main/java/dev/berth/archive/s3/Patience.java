@@ -9,19 +9,18 @@ import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration;
  * @param connect for a connection
  * @param silence for the next byte of an answer
  * @param attempt for an answer to a request that moves no bytes to speak of; what moves some has longer
+ * @param bytesPerSecond slower than this, a connection counts as broken
  */
-record Patience(Duration connect, Duration silence, Duration attempt) {
-    static final Patience DEFAULT = new Patience(Duration.ofSeconds(5), Duration.ofSeconds(60), Duration.ofSeconds(15));
-
-    /** Slower than this, a connection counts as broken. */
-    private static final long BYTES_PER_SECOND = 256 * 1024;
+record Patience(Duration connect, Duration silence, Duration attempt, long bytesPerSecond) {
+    static final Patience DEFAULT =
+            new Patience(Duration.ofSeconds(5), Duration.ofSeconds(60), Duration.ofSeconds(15), 256 * 1024);
 
     /** No upload lasts longer, whatever its size: what is older was left by a crash. */
     static final Duration LONGEST = Duration.ofHours(12);
 
     /** For one attempt to move so many bytes. */
     Duration attemptFor(long bytes) {
-        Duration needed = attempt.plusSeconds(bytes / BYTES_PER_SECOND);
+        Duration needed = attempt.plusSeconds(bytes / bytesPerSecond);
         return needed.compareTo(LONGEST) < 0 ? needed : LONGEST;
     }
 

@@ -1,5 +1,6 @@
 package dev.berth.archive.s3;
 
+import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
 import java.net.ConnectException;
 import java.net.SocketTimeoutException;
@@ -50,7 +51,7 @@ final class S3Failure {
                     what + "the bucket is in another region" + region(e) + answer + "; check region and endpoint", e);
         }
         if (e.statusCode() == 401 || e.statusCode() == 403) {
-            return new SandboxException(dev.berth.sandbox.ErrorCode.DENIED, what + denial(code) + answer, e);
+            return new SandboxException(ErrorCode.DENIED, what + denial(code) + answer, e);
         }
         if (e.statusCode() == 412) {
             return SandboxException.unavailable(what + "it was replaced meanwhile" + answer + "; try again", e);

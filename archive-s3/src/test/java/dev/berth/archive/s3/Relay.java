@@ -9,14 +9,15 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** The network between a client and a server, for tests of what happens when it, or the server, fails at a certain byte. */
 final class Relay implements AutoCloseable {
     private final ServerSocket listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
-    private final AtomicInteger connections = new AtomicInteger();
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private volatile boolean stalled;
     private final Watch up;
     private final Watch down;
     private final int port;
@@ -55,15 +56,15 @@ final class Relay implements AutoCloseable {
         sockets.forEach(Relay::quietly);
     }
 
-    int connections() {
-        return connections.get();
+    /** From now on nothing passes, and no connection breaks. */
+    void stall() {
+        stalled = true;
     }
 
     private void accept() {
         while (!listener.isClosed()) {
             try {
                 Socket client = listener.accept();
-                connections.incrementAndGet();
                 sockets.add(client);
                 Thread.ofPlatform().daemon().name("relay up").start(() -> connect(client));
             } catch (IOException e) {
@@ -84,16 +85,19 @@ final class Relay implements AutoCloseable {
         }
     }
 
-    private static void copy(Socket from, Socket to, Watch watch) {
+    private void copy(Socket from, Socket to, Watch watch) {
         byte[] buffer = new byte[32 * 1024];
         try {
             InputStream in = from.getInputStream();
             OutputStream out = to.getOutputStream();
             for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {
                 watch.passed(n);
+                if (stalled) {
+                    closed.await();
+                }
                 out.write(buffer, 0, n);
             }
-        } catch (IOException e) {
+        } catch (IOException | InterruptedException e) {
             // as above
         } finally {
             quietly(from);
@@ -112,6 +116,7 @@ final class Relay implements AutoCloseable {
     @Override
     public void close() {
         quietly(listener);
+        closed.countDown();
         cut();
     }
 }

@@ -37,7 +37,7 @@ import software.amazon.awssdk.services.s3.model.MultipartUpload;
 class S3ArchivesTest extends ArchivesContract {
     private static final long MIB = 1024 * 1024;
     private static final Patience SHORT =
-            new Patience(Duration.ofSeconds(1), Duration.ofSeconds(2), Duration.ofSeconds(2));
+            new Patience(Duration.ofSeconds(1), Duration.ofSeconds(2), Duration.ofSeconds(2), 100 * MIB);
 
     @TempDir
     static Path home;
@@ -216,17 +216,37 @@ class S3ArchivesTest extends ArchivesContract {
     }
 
     @Test
+    void isUnavailableInTimeWhenTheServerStopsReadingInTheMiddleOfAnUpload() throws IOException {
+        Path file = randomFile(50 * MIB);
+        AtomicReference<Relay> network = new AtomicReference<>();
+        try (Relay relay = new Relay(
+                        server.port(), Watch.after(10 * MIB, () -> network.get().stall()), Watch.none());
+                Archives behind = open(relay, network, SHORT)) {
+            Instant start = Instant.now();
+            assertFails(ErrorCode.UNAVAILABLE, () -> behind.put("a", file)).hasMessageContaining("no answer in time");
+            assertThat(Duration.between(start, Instant.now()))
+                    .isLessThan(SHORT.totalFor(50 * MIB).plusSeconds(5));
+        }
+        assertThat(archives.names()).isEmpty();
+    }
+
+    @Test
     void sendsAPartAgainWhenTheConnectionBreaks() throws IOException {
         Path file = randomFile(70 * MIB);
         AtomicReference<Relay> network = new AtomicReference<>();
-        try (Relay relay = new Relay(
-                        server.port(), Watch.after(40 * MIB, () -> network.get().cut()), Watch.none());
+        AtomicInteger cuts = new AtomicInteger();
+        Watch cut = Watch.after(40 * MIB, () -> {
+            cuts.incrementAndGet();
+            network.get().cut();
+        });
+        try (Relay relay = new Relay(server.port(), cut, Watch.none());
                 Archives behind = open(relay, network)) {
             behind.put("a", file);
         }
         archives.get("a", work.resolve("back"));
         assertThat(Files.mismatch(file, work.resolve("back"))).isEqualTo(-1);
         assertThat(unfinishedUploads()).isEmpty();
+        assertThat(cuts).hasValue(1);
     }
 
     @Test
@@ -307,8 +327,13 @@ class S3ArchivesTest extends ArchivesContract {
 
     /** Archives of the test's bucket by way of a relay. */
     private Archives open(Relay relay, AtomicReference<Relay> network) {
+        return open(relay, network, Patience.DEFAULT);
+    }
+
+    private Archives open(Relay relay, AtomicReference<Relay> network, Patience patience) {
         network.set(relay);
-        return S3Archives.open(TestingS3.config(relay.port(), bucket, "berth/archives"));
+        return S3Archives.open(
+                TestingS3.config(relay.port(), bucket, "berth/archives"), patience, InstantSource.system());
     }
 
     private S3Client client() {

@@ -8,6 +8,7 @@ import dev.berth.sandbox.Command;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.SandboxId;
 import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import java.io.IOException;
@@ -108,21 +109,38 @@ class LeftoverTest {
     /** Whoever clears away a name of a box that is gone must not clear away the one that replaced it. */
     @Test
     void aNameThatIsFreedIsGivenToOne() throws Exception {
-        try (ExecutorService threads = Executors.newFixedThreadPool(6)) {
-            for (int round = 0; round < 10; round++) {
+        SandboxId wanted = new SandboxId("wanted");
+        try (ExecutorService threads = Executors.newFixedThreadPool(8)) {
+            for (int round = 0; round < 100; round++) {
                 Files.createSymbolicLink(machine.data().resolve("ids/wanted"), Path.of("gone"));
-                List<Callable<String>> creates = new ArrayList<>();
-                for (int i = 0; i < 3; i++) {
-                    creates.add(() -> create(living));
-                    creates.add(() -> create(dying));
+                List<Box> boxes = new ArrayList<>();
+                List<Callable<Integer>> takers = new ArrayList<>();
+                for (int i = 0; i < 8; i++) {
+                    Boxes of = i % 2 == 0 ? living.boxes() : dying.boxes();
+                    Box box = of.make();
+                    boxes.add(box);
+                    takers.add(() -> take(of, wanted, box));
                 }
-                assertThat(threads.invokeAll(creates).stream().map(Future::resultNow))
-                        .containsOnlyOnce("made")
-                        .filteredOn("conflict"::equals)
-                        .hasSize(5);
-                living.list().forEach(Sandbox::destroy);
-                dying.list().forEach(Sandbox::destroy);
+                int given = 0;
+                for (Future<Integer> taker : threads.invokeAll(takers)) {
+                    given += taker.get();
+                }
+                assertThat(given).isEqualTo(1);
+                for (Box box : boxes) {
+                    LocalSandbox.remove(living.machine(), box, box.firstTree());
+                    living.boxes().release(wanted, box);
+                }
             }
+        }
+    }
+
+    private static int take(Boxes boxes, SandboxId id, Box box) throws IOException {
+        try {
+            boxes.reserve(id, box);
+            return 1;
+        } catch (SandboxException e) {
+            assertThat(e.code()).as(e.getMessage()).isEqualTo(ErrorCode.CONFLICT);
+            return 0;
         }
     }
 
@@ -192,15 +210,6 @@ class LeftoverTest {
             made++;
         }
         return made;
-    }
-
-    private static String create(LocalProvider provider) {
-        try {
-            provider.create(SandboxSpec.of("wanted", "host"));
-            return "made";
-        } catch (SandboxException e) {
-            return e.code().wireName();
-        }
     }
 
     /** All of a sandbox but its record, and nobody who holds it: as a process leaves it that is killed before the last step. */

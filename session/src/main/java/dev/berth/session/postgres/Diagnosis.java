@@ -11,7 +11,7 @@ import java.util.Optional;
 
 /** Says why PostgreSQL could not be started, and what to do about it, as far as that can be seen from outside. */
 record Diagnosis(PostgresConfig config, Account account) {
-    /** Less than initdb and a first checkpoint need. */
+    /** Less than a new cluster takes. What initdb had to say about that does not get into a log on the same disk. */
     private static final long TIGHT = 64 << 20;
 
     private static final String NO_SPACE = "No space left on device";
@@ -19,10 +19,10 @@ record Diagnosis(PostgresConfig config, Account account) {
     /** When a program ended badly. */
     SandboxException of(String failure, String lastWords) {
         String message = "could not start PostgreSQL in " + config.directory() + ": " + failure;
-        boolean full = lastWords.contains(NO_SPACE) || usable() < TIGHT;
-        if (full) {
-            return new SandboxException(
-                    ErrorCode.LIMIT, message + ": the disk is full" + advice("free some space") + said(lastWords));
+        long usable = usable();
+        if (lastWords.contains(NO_SPACE) || usable < TIGHT) {
+            String left = ": the disk is full, with " + (usable >> 20) + " MB left";
+            return new SandboxException(ErrorCode.LIMIT, message + left + advice("free some space") + said(lastWords));
         }
         return SandboxException.unavailable(message
                 + closed(config.directory())

@@ -2,9 +2,6 @@ package dev.berth.session.postgres;
 
 import dev.berth.sandbox.SandboxException;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
@@ -14,6 +11,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Properties;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.IntSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,13 +28,6 @@ public final class EmbeddedPostgres implements AutoCloseable {
     private static final String DATABASE = "berth";
     private static final String NO_SUCH_DATABASE = "3D000";
     private static final int ATTEMPTS = 10;
-    /**
-     * Below the ports that outgoing connections get (ip_local_port_range in ip(7)), lest one of them takes the port while
-     * PostgreSQL restarts; a client that keeps trying to reach it could even end up connected to itself.
-     */
-    private static final int FIRST_PORT = 15_000;
-
-    private static final int LAST_PORT = 29_999;
 
     private final DirectoryLock lock;
     private final Postmaster postmaster;
@@ -57,10 +48,10 @@ public final class EmbeddedPostgres implements AutoCloseable {
         } catch (IOException e) {
             throw SandboxException.unavailable("could not find out who runs the server: " + e.getMessage(), e);
         }
-        return start(config, account);
+        return start(config, account, new FreePorts(new SecureRandom()));
     }
 
-    static EmbeddedPostgres start(PostgresConfig config, Account account) {
+    static EmbeddedPostgres start(PostgresConfig config, Account account, IntSupplier ports) {
         ProgramArchive archive = ProgramArchive.find(System.getProperty("os.arch", "unknown"));
         Diagnosis diagnosis = new Diagnosis(config, account);
         try {
@@ -71,14 +62,25 @@ public final class EmbeddedPostgres implements AutoCloseable {
                             () -> SandboxException.conflict("could not start PostgreSQL: another Berth server uses "
                                     + config.directory() + "; stop it, or give this one another data directory"));
             EmbeddedPostgres started = null;
+            boolean ready = false;
             try {
                 Programs programs = Programs.unpack(archive, config.binaries());
                 ServerLog log = ServerLog.open(directory.resolve("postgres.log"));
                 Installation installation = new Installation(programs, account, log, diagnosis);
-                started = start(config, directory, installation, lock);
+                Cluster cluster = Cluster.open(directory, installation, config.durable());
+                started = new EmbeddedPostgres(lock, run(config, cluster, installation, ports), cluster.password());
+                started.makeDatabase();
+                ready = true;
                 return started;
+            } catch (SQLException e) {
+                throw SandboxException.unavailable(
+                        "could not start PostgreSQL in " + directory + ": it runs, but refuses the server: "
+                                + e.getMessage() + "; is " + directory.resolve("password") + " as it was?",
+                        e);
             } finally {
-                if (started == null) {
+                if (!ready && started != null) {
+                    started.close();
+                } else if (!ready) {
                     lock.close();
                 }
             }
@@ -90,30 +92,19 @@ public final class EmbeddedPostgres implements AutoCloseable {
         }
     }
 
-    private static EmbeddedPostgres start(
-            PostgresConfig config, Path directory, Installation installation, DirectoryLock lock)
+    private static Postmaster run(PostgresConfig config, Cluster cluster, Installation installation, IntSupplier ports)
             throws IOException, InterruptedException {
-        boolean sync = !config.settings().getOrDefault("fsync", "on").equals("off");
-        Cluster cluster = Cluster.open(directory, installation, sync);
         Remains remains = new Remains(cluster, installation);
+        int port = 0;
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-            Postmaster postmaster = new Postmaster(installation, cluster, remains, config.settings(), port(config));
+            port = config.port().orElseGet(ports);
+            Postmaster postmaster = new Postmaster(installation, cluster, remains, config.settings(), port);
             if (postmaster.start()) {
-                EmbeddedPostgres started = new EmbeddedPostgres(lock, postmaster, cluster.password());
-                try {
-                    started.makeDatabase();
-                    return started;
-                } catch (SQLException e) {
-                    postmaster.close();
-                    throw SandboxException.unavailable(
-                            "could not start PostgreSQL in " + directory + ": it runs, but refuses the server: "
-                                    + e.getMessage() + "; is " + directory.resolve("password") + " as it was?",
-                            e);
-                }
+                return postmaster;
             }
         }
-        throw SandboxException.unavailable(
-                "could not start PostgreSQL in " + directory + ": no free port on 127.0.0.1");
+        throw SandboxException.unavailable("could not start PostgreSQL in " + config.directory()
+                + ": somebody else has port " + port + " of 127.0.0.1");
     }
 
     /**
@@ -182,25 +173,5 @@ public final class EmbeddedPostgres implements AutoCloseable {
         properties.setProperty("password", password);
         properties.setProperty("socketTimeout", "60");
         return DriverManager.getConnection(jdbcUrl(database), properties);
-    }
-
-    private static int port(PostgresConfig config) throws IOException {
-        String wanted = config.settings().get("port");
-        if (wanted != null) {
-            return Integer.parseInt(wanted);
-        }
-        SecureRandom random = new SecureRandom();
-        IOException failure = new IOException("no free port on 127.0.0.1");
-        for (int attempt = 0; attempt < 100; attempt++) {
-            int port = random.nextInt(FIRST_PORT, LAST_PORT + 1);
-            try (ServerSocket socket = new ServerSocket()) {
-                socket.setReuseAddress(true);
-                socket.bind(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port));
-                return port;
-            } catch (IOException e) {
-                failure = e;
-            }
-        }
-        throw failure;
     }
 }

@@ -3,6 +3,7 @@ package dev.berth.session.postgres;
 import dev.berth.sandbox.SandboxException;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 
@@ -21,6 +22,9 @@ public record PostgresConfig(Path directory, Path binaries, Map<String, String> 
         directory = directory.toAbsolutePath().normalize();
         binaries = binaries.toAbsolutePath().normalize();
         settings = Map.copyOf(settings);
+        if (!settings.getOrDefault("port", "1").matches("[1-9][0-9]{0,4}")) {
+            throw SandboxException.invalid("no such port for PostgreSQL: " + settings.get("port"));
+        }
         for (String name : settings.keySet()) {
             if (!NAME.matcher(name).matches()) {
                 throw SandboxException.invalid("no such setting of PostgreSQL: " + name);
@@ -41,5 +45,15 @@ public record PostgresConfig(Path directory, Path binaries, Map<String, String> 
         Map<String, String> more = new TreeMap<>(settings);
         more.put(name, value);
         return new PostgresConfig(directory, binaries, more);
+    }
+
+    OptionalInt port() {
+        String port = settings.get("port");
+        return port == null ? OptionalInt.empty() : OptionalInt.of(Integer.parseInt(port));
+    }
+
+    /** Whether what is committed has to survive a loss of power, as it has unless a test says otherwise. */
+    boolean durable() {
+        return !"off".equals(settings.get("fsync"));
     }
 }

@@ -1,8 +1,9 @@
 package dev.berth.session.postgres;
 
-import dev.berth.sandbox.SandboxException;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -102,7 +103,7 @@ final class Postmaster implements AutoCloseable {
             if (e.getCause() instanceof IOException cause) {
                 throw cause;
             }
-            if (e.getCause() instanceof SandboxException cause) {
+            if (e.getCause() instanceof RuntimeException cause) {
                 throw cause;
             }
             throw new IOException(e.getCause());
@@ -158,13 +159,16 @@ final class Postmaster implements AutoCloseable {
 
     /** The pid file's first line is the pid, its eighth the state (miscadmin.h, LOCK_FILE_LINE_PM_STATUS). */
     private boolean saysReady(Process started) throws IOException {
-        if (!Files.exists(cluster.pidFile())) {
+        try {
+            List<String> lines = Files.readString(cluster.pidFile(), StandardCharsets.ISO_8859_1)
+                    .lines()
+                    .toList();
+            return lines.size() >= 8
+                    && lines.getFirst().equals(Long.toString(started.pid()))
+                    && lines.get(7).strip().equals("ready");
+        } catch (NoSuchFileException e) {
             return false;
         }
-        List<String> lines = Files.readString(cluster.pidFile()).lines().toList();
-        return lines.size() >= 8
-                && lines.getFirst().equals(Long.toString(started.pid()))
-                && lines.get(7).strip().equals("ready");
     }
 
     private void keep() {
@@ -210,7 +214,7 @@ final class Postmaster implements AutoCloseable {
                 boundLog();
             }
             return "ended with status " + started.exitValue();
-        } catch (IOException | SandboxException e) {
+        } catch (IOException | RuntimeException e) {
             first.completeExceptionally(e);
             return "could not be started: " + e.getMessage();
         }

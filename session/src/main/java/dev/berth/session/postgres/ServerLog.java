@@ -18,7 +18,7 @@ import java.util.List;
  * line goes to the new end (open(2)). Lines written between the copy and the emptying are lost.
  */
 final class ServerLog {
-    private static final long LARGEST = 8 << 20;
+    static final long LARGEST = 8 << 20;
     private static final int TAIL_BYTES = 4096;
     private static final int TAIL_LINES = 12;
 
@@ -47,7 +47,11 @@ final class ServerLog {
 
     void bound() throws IOException {
         if (Files.size(file) > LARGEST) {
-            Files.copy(file, file.resolveSibling(file.getFileName() + ".1"), StandardCopyOption.REPLACE_EXISTING);
+            Files.copy(
+                    file,
+                    file.resolveSibling(file.getFileName() + ".1"),
+                    StandardCopyOption.REPLACE_EXISTING,
+                    StandardCopyOption.COPY_ATTRIBUTES);
             try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
                 channel.truncate(0);
             }

@@ -4,6 +4,7 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.Semaphore;
@@ -25,6 +26,7 @@ import org.jdbi.v3.core.JdbiException;
  */
 public final class Database implements AutoCloseable {
     private static final Duration CONNECT = Duration.ofSeconds(5);
+    private static final int VALIDATION_SECONDS = 3;
 
     private final HikariDataSource transitions;
     private final HikariDataSource queries;
@@ -36,9 +38,24 @@ public final class Database implements AutoCloseable {
     private Database(HikariDataSource transitions, HikariDataSource queries, int permits) {
         this.transitions = transitions;
         this.queries = queries;
-        this.pinned = Jdbi.create(transitions);
-        this.jdbi = Jdbi.create(queries);
+        this.pinned = Jdbi.create(() -> fresh(transitions));
+        this.jdbi = Jdbi.create(() -> fresh(queries));
         this.permits = new Semaphore(permits, true);
+    }
+
+    /**
+     * A connection that answers. After a restart of the database the pool is full of dead ones, which it would hand out
+     * one by one; a request should not fail because of something that is over.
+     */
+    private static Connection fresh(HikariDataSource pool) throws SQLException {
+        for (int left = pool.getMaximumPoolSize(); left > 0; left--) {
+            Connection connection = pool.getConnection();
+            if (connection.isValid(VALIDATION_SECONDS)) {
+                return connection;
+            }
+            pool.evictConnection(connection);
+        }
+        return pool.getConnection();
     }
 
     /** Connects and brings the tables up to date. */
@@ -63,7 +80,7 @@ public final class Database implements AutoCloseable {
         hikari.setMaximumPoolSize(size);
         hikari.setMinimumIdle(Math.min(2, size));
         hikari.setConnectionTimeout(CONNECT.toMillis());
-        hikari.setValidationTimeout(TimeUnit.SECONDS.toMillis(3));
+        hikari.setValidationTimeout(TimeUnit.SECONDS.toMillis(VALIDATION_SECONDS));
         hikari.setInitializationFailTimeout(-1);
         hikari.addDataSourceProperty("ApplicationName", "berth " + name);
         hikari.addDataSourceProperty("tcpKeepAlive", "true");
@@ -188,8 +205,10 @@ public final class Database implements AutoCloseable {
                     return new SandboxException(
                             ErrorCode.TIMEOUT, "another server is busy with this session; try again later", e);
                 }
-                // Classes of PostgreSQL's Appendix A: connection, resources, operator intervention, system error.
+                // Classes of PostgreSQL's Appendix A: connection, transaction rolled back (a deadlock, for one),
+                // resources, operator intervention, system error.
                 if (state.startsWith("08")
+                        || state.startsWith("40")
                         || state.startsWith("53")
                         || state.startsWith("57")
                         || state.startsWith("58")) {

@@ -10,7 +10,9 @@ import dev.berth.session.TestingPostgres;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -19,9 +21,13 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntSupplier;
+import java.util.random.RandomGenerator;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -276,13 +282,70 @@ class EmbeddedPostgresTest {
     }
 
     @Test
-    void findsAnotherPortWhenItsOwnIsTakenAndSaysSoWhenItMustNot() throws Exception {
+    void takesAnotherPortWhenSomebodyWasQuicker() throws Exception {
         try (ServerSocket taken = new ServerSocket(0)) {
-            assertFails(
-                    () -> EmbeddedPostgres.start(config.withSetting("port", Integer.toString(taken.getLocalPort()))),
-                    ErrorCode.UNAVAILABLE,
-                    "port");
+            IntSupplier free = new FreePorts(RandomGenerator.getDefault());
+            Iterator<Integer> ports =
+                    List.of(taken.getLocalPort(), free.getAsInt()).iterator();
+            try (EmbeddedPostgres postgres = EmbeddedPostgres.start(config, Account.current(), ports::next)) {
+                assertThat(answers(postgres)).isTrue();
+            }
         }
+    }
+
+    @Test
+    void refusesAPortThatSomebodyElseHas() throws Exception {
+        try (ServerSocket taken = new ServerSocket(0)) {
+            String port = Integer.toString(taken.getLocalPort());
+            assertFails(
+                    () -> EmbeddedPostgres.start(config.withSetting("port", port)),
+                    ErrorCode.UNAVAILABLE,
+                    "somebody else has port " + port);
+        }
+    }
+
+    @Test
+    void doesNotTellItsPasswordToSomebodyElseOnItsPort() throws Exception {
+        String url;
+        String password;
+        try (EmbeddedPostgres postgres = EmbeddedPostgres.start(config)) {
+            url = postgres.jdbcUrl();
+            password = postgres.password();
+        }
+        try (ServerSocket thief = new ServerSocket(0)) {
+            CompletableFuture<String> heard = CompletableFuture.supplyAsync(() -> askForThePassword(thief));
+            String port = Integer.toString(thief.getLocalPort());
+            assertThatThrownBy(() -> DriverManager.getConnection(
+                            url.replaceFirst(":\\d+/", ":" + port + "/") + "&sslmode=disable", "berth", password))
+                    .isInstanceOf(SQLException.class);
+            assertThat(heard.get(30, TimeUnit.SECONDS)).contains("berth").doesNotContain(password);
+        }
+    }
+
+    /** What a client says that is asked for the password in clear (AuthenticationCleartextPassword of the protocol). */
+    private static String askForThePassword(ServerSocket thief) {
+        try (Socket socket = thief.accept()) {
+            byte[] startup = new byte[4096];
+            int length = socket.getInputStream().read(startup);
+            socket.getOutputStream().write(new byte[] {'R', 0, 0, 0, 8, 0, 0, 0, 3});
+            byte[] answer = new byte[4096];
+            int more = Math.max(0, socket.getInputStream().read(answer)); // none when the client hangs up, as it should
+            return new String(startup, 0, length, UTF_8) + new String(answer, 0, more, UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void saysThatItsPasswordIsMissingOrWrong() throws Exception {
+        EmbeddedPostgres.start(config).close();
+        Files.writeString(directory.resolve("password"), "wrong");
+        assertFails(
+                () -> EmbeddedPostgres.start(config),
+                ErrorCode.UNAVAILABLE,
+                directory.resolve("password") + " as it was");
+        Files.delete(directory.resolve("password"));
+        assertFails(() -> EmbeddedPostgres.start(config), ErrorCode.CONFLICT, "its password is missing");
     }
 
     @Test
@@ -309,7 +372,9 @@ class EmbeddedPostgresTest {
     void saysWhichPackageIsMissing() {
         Account account = new Account(Account.PRIVATE, Account.PRIVATE, true, "no-such-setpriv");
         assertFails(
-                () -> EmbeddedPostgres.start(config, account), ErrorCode.UNAVAILABLE, "install the package util-linux");
+                () -> EmbeddedPostgres.start(config, account, () -> 1),
+                ErrorCode.UNAVAILABLE,
+                "install the package util-linux");
     }
 
     @Test

@@ -1,0 +1,45 @@
+package dev.berth.session;
+
+import dev.berth.sandbox.Sandbox;
+import dev.berth.sandbox.SandboxProvider;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** A real provider, and something that happens right after the first time it paused a sandbox. */
+final class CuttingProvider {
+    private CuttingProvider() {}
+
+    static SandboxProvider around(SandboxProvider real, Runnable afterPause) {
+        AtomicBoolean happened = new AtomicBoolean();
+        return proxy(SandboxProvider.class, real, (method, result) -> {
+            if (method.equals("find") && result instanceof Optional<?> found && found.isPresent()) {
+                Sandbox sandbox = (Sandbox) found.get();
+                return Optional.of(proxy(Sandbox.class, sandbox, (called, value) -> {
+                    if (called.equals("pause") && happened.compareAndSet(false, true)) {
+                        afterPause.run();
+                    }
+                    return value;
+                }));
+            }
+            return result;
+        });
+    }
+
+    private interface After {
+        Object call(String method, Object result);
+    }
+
+    private static <T> T proxy(Class<T> type, T real, After after) {
+        InvocationHandler handler = (_, method, arguments) -> {
+            try {
+                return after.call(method.getName(), method.invoke(real, arguments));
+            } catch (InvocationTargetException e) {
+                throw e.getCause();
+            }
+        };
+        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
+    }
+}
