@@ -50,8 +50,8 @@ final class KillChecks {
     }
 
     private void eachRowHasWhatItSays(Map<String, SessionInfo> rows) {
-        Map<String, List<Sandbox>> sandboxes =
-                server.provider().list().stream().collect(Collectors.groupingBy(it -> it.id().value()));
+        Map<String, List<Sandbox>> sandboxes = server.provider().list().stream()
+                .collect(Collectors.groupingBy(it -> it.id().value()));
         Map<String, String> wrong = new TreeMap<>();
         rows.forEach((id, row) -> {
             List<Sandbox> own = Optional.ofNullable(
@@ -69,12 +69,11 @@ final class KillChecks {
     private String problem(SessionInfo row, int sandboxes) {
         boolean lived = row.times().resumedAt().isPresent();
         boolean archived = row.archive().isPresent();
-        boolean wanted =
-                switch (row.state()) {
-                    case ARCHIVED -> false;
-                    case ERROR -> lived && !archived;
-                    default -> true;
-                };
+        boolean wanted = switch (row.state()) {
+            case ARCHIVED -> false;
+            case ERROR -> lived && !archived;
+            default -> true;
+        };
         long open = strings("SELECT 'open' FROM sandboxes WHERE destroyed_at IS NULL AND session = '"
                         + row.key().id() + "'")
                 .size();

@@ -53,8 +53,7 @@ final class KillServer implements AutoCloseable {
         this.provider = keep(LocalProvider.open(config(data)));
         this.archives = keep(DirectoryArchives.open(data.resolve("archives")));
         SessionsConfig config = SessionsConfig.of(data.resolve("spool"))
-                .withIntervals(Duration.ofMillis(200), Duration.ofSeconds(60), Duration.ofMinutes(10))
-                .withHealth(Duration.ofMillis(100), Duration.ofSeconds(20));
+                .withIntervals(Duration.ofMillis(200), Duration.ofSeconds(60), Duration.ofMinutes(10));
         this.sessions = keep(Sessions.open(
                 config,
                 provider,

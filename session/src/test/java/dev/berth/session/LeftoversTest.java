@@ -6,12 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
+import dev.berth.session.CheckpointTable.Entry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -67,9 +69,8 @@ class LeftoversTest {
             assertThatThrownBy(() -> server.sessions().turns().checkpoint(session))
                     .isInstanceOfSatisfying(
                             SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.CONFLICT));
-            assertThat(server.database().query(handle -> CheckpointTable.list(handle, key("deleted"))))
-                    .as("checkpoints, of turn " + turn)
-                    .isEmpty();
+            List<Entry> left = server.database().query(handle -> CheckpointTable.list(handle, key("deleted")));
+            assertThat(left).as("checkpoints, of turn " + turn).isEmpty();
         }
     }
 
