@@ -48,6 +48,12 @@ final class CheckpointTable {
                 .execute();
     }
 
+    /** Forgets those for forks, which have a negative turn and are over at once, unless a server was killed meanwhile. */
+    static int forgetAbandoned(Handle handle) {
+        return handle.createUpdate("DELETE FROM checkpoints WHERE turn < 0 AND created_at < now() - interval '1 hour'")
+                .execute();
+    }
+
     static void remove(Handle handle, SessionKey key, int turn) {
         handle.createUpdate("DELETE FROM checkpoints WHERE tenant = :tenant AND session = :session AND turn = :turn")
                 .bind("tenant", key.tenant())

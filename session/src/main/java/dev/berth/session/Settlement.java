@@ -161,6 +161,7 @@ final class Settlement {
     // ---- checkpoints and archives --------------------------------------------------------------------------------
 
     private void settleCheckpoints(Map<SessionKey, SessionInfo> rows) {
+        parts.database().query(CheckpointTable::forgetAbandoned);
         Map<SandboxId, List<Checkpoint>> found =
                 parts.provider().checkpoints().stream().collect(Collectors.groupingBy(Checkpoint::sandbox));
         for (SessionInfo row : rows.values()) {

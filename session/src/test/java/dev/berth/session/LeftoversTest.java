@@ -14,6 +14,7 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -84,6 +85,22 @@ class LeftoversTest {
                     .isInstanceOf(SandboxException.class);
         }
         assertThat(server.sandbox("stopped").orElseThrow().ready()).isFalse();
+    }
+
+    @Test
+    void aCheckpointForAForkThatWasCutShortIsRemovedInTheEnd() {
+        try (Session session = server.resolve("forked")) {
+            Turns.Point point = server.sessions().turns().point(session, OptionalInt.empty());
+            server.sessions().settle();
+            assertThat(server.machine().provider().checkpoints())
+                    .as("while the fork may still be under way")
+                    .anyMatch(kept -> kept.id().equals(point.id()));
+            server.database()
+                    .query(handle -> handle.execute("UPDATE checkpoints SET created_at = now() - interval '2 hours'"));
+            server.sessions().settle();
+            assertThat(server.machine().provider().checkpoints())
+                    .noneMatch(kept -> kept.id().equals(point.id()));
+        }
     }
 
     private static long openSandboxes(String id) {
