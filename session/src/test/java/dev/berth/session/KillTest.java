@@ -24,6 +24,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -53,6 +54,8 @@ class KillTest {
     private static final int HOT = 6;
 
     private static final int AT_ONCE = 12;
+    private static final int MOST_QUESTIONS = 200;
+    private static final Duration LONGEST = Duration.ofSeconds(20);
     private static final Duration TO_START = Duration.ofSeconds(90);
 
     private final long seed = Long.getLong("berth.kill.seed", new Random().nextLong());
@@ -61,6 +64,9 @@ class KillTest {
     private final boolean archiving = Boolean.parseBoolean(System.getProperty("berth.kill.archive", "true"));
 
     private final Random random = new Random(seed);
+    /** Apart, so that the moments do not depend on how much was asked. */
+    private final Random moments = new Random(~seed);
+
     private final Path data;
     /** The models, and who is asked what. Guarded by {@code lock}. */
     private final Object lock = new Object();
@@ -104,9 +110,11 @@ class KillTest {
     // ---- killing -------------------------------------------------------------------------------------------------
 
     private void killOnce() throws IOException, InterruptedException {
-        boolean early = random.nextInt(5) == 0;
-        boolean late = random.nextInt(4) == 0; // after a while it has warmed up, and does more in less time
-        long moment = early ? random.nextInt(2500) : 50 + random.nextInt(late ? 5950 : 1950);
+        boolean early = moments.nextInt(5) == 0;
+        // By the clock, which finds a slow machine still at its first operations, or by how much was asked.
+        boolean byCount = moments.nextInt(3) == 0;
+        int questions = byCount ? moments.nextInt(MOST_QUESTIONS) : Integer.MAX_VALUE;
+        long moment = early ? moments.nextInt(2500) : byCount ? LONGEST.toMillis() : 50 + moments.nextInt(1950);
         Semaphore places = new Semaphore(AT_ONCE);
         CountDownLatch ready = new CountDownLatch(1);
         Process server = startServer();
@@ -117,7 +125,7 @@ class KillTest {
             } else {
                 boolean started = ready.await(TO_START.toSeconds(), TimeUnit.SECONDS);
                 assertThat(started && server.isAlive()).as("the server started").isTrue();
-                load(server, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(moment), places);
+                load(server, places, questions, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(moment));
             }
         } finally {
             boolean ended = !server.isAlive();
@@ -134,18 +142,18 @@ class KillTest {
         }
     }
 
-    private void load(Process server, long end, Semaphore places) throws IOException, InterruptedException {
-        Writer questions = server.outputWriter(UTF_8);
-        while (places.tryAcquire(end - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+    private void load(Process server, Semaphore places, int most, long end) throws IOException, InterruptedException {
+        Writer out = server.outputWriter(UTF_8);
+        for (int n = 0; n < most && places.tryAcquire(end - System.nanoTime(), TimeUnit.NANOSECONDS); n++) {
             int key = random.nextBoolean() ? random.nextInt(HOT) : random.nextInt(KEYS);
             Operation operation;
             synchronized (lock) {
                 operation = models.get(key).ask(++operations, kind(), random);
                 asked.put(operation.number, key);
             }
-            String what = operation.kind.name().toLowerCase(java.util.Locale.ROOT);
-            questions.write(operation.number + " " + what + " k" + key + " " + operation.arguments + "\n");
-            questions.flush();
+            String what = operation.kind.name().toLowerCase(Locale.ROOT);
+            out.write(operation.number + " " + what + " k" + key + " " + operation.arguments + "\n");
+            out.flush();
         }
     }
 

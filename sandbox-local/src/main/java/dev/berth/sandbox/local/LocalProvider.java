@@ -346,7 +346,12 @@ public final class LocalProvider implements SandboxProvider {
     public Optional<Sandbox> find(SandboxId id) {
         LocalSandbox known = served.get(id);
         if (known != null) {
-            return Optional.of(known);
+            if (!known.destroyed()) {
+                return Optional.of(known);
+            }
+            // It is being destroyed, or that failed half-way: it is not there, but its name is free only after the
+            // rest.
+            known.destroy();
         }
         try {
             Optional<Box> box = boxes.find(id);

@@ -68,6 +68,8 @@ final class LocalSandbox implements Sandbox {
     private volatile @Nullable GuestLink link;
     private volatile boolean paused;
     private volatile boolean destroyed;
+    /** Whether nothing is left of it. Guarded by lifecycle. */
+    private boolean removed;
 
     LocalSandbox(
             Machine machine,
@@ -143,6 +145,11 @@ final class LocalSandbox implements Sandbox {
 
     BoxRecord record() {
         return record;
+    }
+
+    /** Whether its end has begun. */
+    boolean destroyed() {
+        return destroyed;
     }
 
     boolean connected() {
@@ -303,21 +310,20 @@ final class LocalSandbox implements Sandbox {
     public void destroy() {
         lifecycle.lock();
         try {
-            if (destroyed) {
+            if (removed) {
                 return;
             }
+            // It stays so if the rest fails. Without its record it is nobody's any more: what is written to it would be
+            // swept up with it.
             destroyed = true;
             closeLink(SandboxException.gone("the sandbox was destroyed"));
             // From here on it is a leftover: if this process dies, the next one removes the rest.
             box.forget();
             remove(machine, box, record.tree());
             onDestroyed.accept(this);
+            removed = true;
         } catch (IOException e) {
-            destroyed = false; // so that it can be tried again
             throw failed("destroy", e);
-        } catch (SandboxException e) {
-            destroyed = false;
-            throw e;
         } finally {
             lifecycle.unlock();
         }

@@ -40,6 +40,24 @@ class LocalProviderTest {
     }
 
     @Test
+    void aSandboxThatCouldNotBeRemovedAsAWholeIsNotUsedAgain() throws IOException {
+        LocalSandbox sandbox = (LocalSandbox) machine.provider().create(SandboxSpec.of("stubborn", "host"));
+        Mounts.mount("tmpfs", "none", sandbox.box().bundle(), 0, "");
+        try {
+            assertThatThrownBy(sandbox::destroy).isInstanceOf(SandboxException.class);
+            // Its record is gone: the next one to sweep up would remove it with all that was written since.
+            assertThatThrownBy(sandbox::wake)
+                    .isInstanceOfSatisfying(
+                            SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.GONE));
+            assertThatThrownBy(() -> machine.provider().find(sandbox.id())).isInstanceOf(SandboxException.class);
+        } finally {
+            Mounts.unmount(sandbox.box().bundle());
+        }
+        assertThat(machine.provider().find(sandbox.id())).isEmpty();
+        machine.provider().create(SandboxSpec.of("stubborn", "host")).destroy();
+    }
+
+    @Test
     void oneOfManyCreatesOfTheSameIdWins() throws Exception {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             Callable<String> create = () -> {
