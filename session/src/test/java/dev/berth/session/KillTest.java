@@ -59,7 +59,7 @@ class KillTest {
     private static final Duration TO_START = Duration.ofSeconds(90);
 
     private final long seed = Long.getLong("berth.kill.seed", new Random().nextLong());
-    private final int kills = Integer.getInteger("berth.kill.count", 12);
+    private final int kills = Integer.getInteger("berth.kill.count", 10);
     private final int checkEvery = Integer.getInteger("berth.kill.check", 10);
     private final boolean archiving = Boolean.parseBoolean(System.getProperty("berth.kill.archive", "true"));
 
