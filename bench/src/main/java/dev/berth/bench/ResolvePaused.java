@@ -27,7 +27,7 @@ final class ResolvePaused implements Measurement {
                     })
                     .before(() -> site.sessions().pause(SessionSite.KEY));
             Timings timings =
-                    new Rounds(List.of(Rig.bareSpawn(), berth)).run(rig.scale().creates(), rig.progress());
+                    new Rounds(List.of(Rig.bareSpawn(), berth)).run(rig.scale().commands(), rig.progress());
             Quantity bare = timings.of(Contender.BARE).median();
             return List.of(
                     Row.compare(WHAT, timings.of(Contender.BERTH).median(), Contender.BARE, bare)

@@ -83,7 +83,7 @@ final class Rig implements AutoCloseable {
 
     /** Sessions on {@link #provider()}, which the caller closes. */
     SessionSite openSessions() throws IOException {
-        return SessionSite.open(provider(), template.name(), scratch.resolve("sessions"));
+        return SessionSite.open(provider(), template.name(), scratch.resolve("sessions"), scratch.resolve("postgres"));
     }
 
     /** A specification with a name that was not used before. */

@@ -38,9 +38,11 @@ final class SessionSite implements AutoCloseable {
         this.sessions = sessions;
     }
 
-    static SessionSite open(SandboxProvider provider, String template, Path data) throws IOException {
+    /** @param programs where PostgreSQL's are unpacked, which may be shared and is not removed */
+    static SessionSite open(SandboxProvider provider, String template, Path data, Path programs) throws IOException {
         Files.createDirectories(data);
-        EmbeddedPostgres postgres = EmbeddedPostgres.start(PostgresConfig.of(data));
+        EmbeddedPostgres postgres =
+                EmbeddedPostgres.start(PostgresConfig.of(data).withBinaries(programs));
         boolean done = false;
         try {
             Database database =
