@@ -448,10 +448,11 @@ public final class Sessions implements AutoCloseable {
     @Override
     public void close() {
         janitor.stop();
-        housekeeping.shutdownNow();
+        housekeeping.shutdown();
         try {
             // What it is in the middle of needs the database, which is closed after this.
             if (!housekeeping.awaitTermination(STOPPING.toMillis(), TimeUnit.MILLISECONDS)) {
+                housekeeping.shutdownNow();
                 parts.journal().trouble("stop.failed", SandboxException.timeout("housekeeping does not end"));
             }
             flush();
