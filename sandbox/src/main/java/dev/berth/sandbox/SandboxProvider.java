@@ -2,6 +2,7 @@ package dev.berth.sandbox;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -21,6 +22,11 @@ public interface SandboxProvider extends AutoCloseable {
     String location();
 
     Set<Capability> capabilities();
+
+    /** Numbers of its own for operators to watch, by dotted names; always the same names. */
+    default Map<String, Double> measures() {
+        return Map.of();
+    }
 
     /**
      * Makes a sandbox and returns it running.

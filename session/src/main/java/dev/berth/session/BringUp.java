@@ -136,10 +136,7 @@ final class BringUp {
         if (was == SandboxState.RUNNING && row.state() == SessionState.ACTIVE) {
             return reuse(custody, row, sandbox);
         }
-        // A session that was stopped, or packed away, may have been started behind its back.
-        boolean atOnce =
-                row.state() == SessionState.ACTIVE || row.state().next().contains(SessionState.ACTIVE);
-        SessionInfo waking = atOnce && (was == SandboxState.PAUSED || was == SandboxState.RUNNING)
+        SessionInfo waking = was == SandboxState.PAUSED || was == SandboxState.RUNNING
                 // Thawing takes a moment. If this server dies in it, the next one finds it paused and thaws it.
                 ? enter(custody, row, SessionState.ACTIVE, waken(row), SessionEvent.of("sandbox.resume"), false)
                 : enter(

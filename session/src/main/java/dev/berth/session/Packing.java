@@ -9,18 +9,30 @@ import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.security.DigestInputStream;
 import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.HexFormat;
 import java.util.UUID;
 import java.util.function.BooleanSupplier;
 
 /** Puts the files of a sandbox into an archive, and takes them out again unharmed or not at all. */
 final class Packing {
+    private static final String SUFFIX = ".spool";
+    private static final Duration ABANDONED = Duration.ofHours(6);
+    private static final FileAttribute<?> OWNER_ONLY =
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+    private static final int MOST_TIMES_THE_DISK = 3;
+    private static final long LEAST = 64 << 20;
+
     private final Path spool;
     private final Archives archives;
     /** In each archive's name: several installations may keep theirs in one place. */
@@ -30,6 +42,23 @@ final class Packing {
         this.spool = spool;
         this.archives = archives;
         this.installation = installation;
+    }
+
+    /** Removes what a server that was killed left; what is younger may be the work of another one. */
+    void sweep() {
+        try {
+            Files.createDirectories(spool, OWNER_ONLY);
+            try (DirectoryStream<Path> files = Files.newDirectoryStream(spool, "*" + SUFFIX)) {
+                Instant abandoned = Instant.now().minus(ABANDONED);
+                for (Path file : files) {
+                    if (Files.getLastModifiedTime(file).toInstant().isBefore(abandoned)) {
+                        Files.deleteIfExists(file);
+                    }
+                }
+            }
+        } catch (IOException e) {
+            throw SandboxException.unavailable("could not clear " + spool + ": " + e.getMessage(), e);
+        }
     }
 
     boolean isOurs(String archive) {
@@ -52,7 +81,7 @@ final class Packing {
                     ZstdOutputStream zstd = new ZstdOutputStream(
                             new DigestOutputStream(new BufferedOutputStream(raw, 1 << 16), digest))) {
                 zstd.setChecksum(true);
-                sandbox.pack(new Interruptible(zstd, wanted));
+                sandbox.pack(new Bounded(zstd, wanted, most(sandbox)));
             }
             String name = installation + "." + sandbox.id() + "." + UUID.randomUUID() + ".zst";
             archives.put(name, file);
@@ -102,8 +131,8 @@ final class Packing {
     }
 
     private Path spoolFile() throws IOException {
-        Files.createDirectories(spool);
-        return spool.resolve(UUID.randomUUID() + ".spool");
+        Files.createDirectories(spool, OWNER_ONLY);
+        return spool.resolve(UUID.randomUUID() + SUFFIX);
     }
 
     private static MessageDigest sha256() {
@@ -114,18 +143,34 @@ final class Packing {
         }
     }
 
-    private static final class Interruptible extends FilterOutputStream {
-        private final BooleanSupplier wanted;
+    /**
+     * Files that share their bytes on disk are packed one by one, so a hostile sandbox can pack far more than it may keep.
+     * What is beyond this is refused, and the session stays stopped.
+     */
+    private static long most(Sandbox sandbox) {
+        long disk = sandbox.limits().diskBytes();
+        return disk == 0 ? Long.MAX_VALUE : Math.max(LEAST, MOST_TIMES_THE_DISK * disk);
+    }
 
-        Interruptible(OutputStream out, BooleanSupplier wanted) {
+    private static final class Bounded extends FilterOutputStream {
+        private final BooleanSupplier wanted;
+        private long left;
+
+        Bounded(OutputStream out, BooleanSupplier wanted, long most) {
             super(out);
             this.wanted = wanted;
+            this.left = most;
         }
 
         @Override
         public void write(byte[] bytes, int offset, int length) throws IOException {
             if (wanted.getAsBoolean()) {
                 throw new Wanted();
+            }
+            left -= length;
+            if (left < 0) {
+                throw SandboxException.limit("the sandbox's files are larger, packed, than " + MOST_TIMES_THE_DISK
+                        + " times its disk limit");
             }
             out.write(bytes, offset, length);
         }

@@ -441,6 +441,12 @@ public final class Sessions implements AutoCloseable {
                     .tag("state", state.name().toLowerCase(Locale.ROOT))
                     .register(meters);
         }
+        for (String measure : parts.provider().measures().keySet()) {
+            Gauge.builder(
+                            "berth.provider." + measure,
+                            () -> parts.provider().measures().getOrDefault(measure, 0.0))
+                    .register(meters);
+        }
         Gauge.builder("berth.sessions.here", parts.lives(), Map::size).register(meters);
     }
 

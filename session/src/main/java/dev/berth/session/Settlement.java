@@ -41,6 +41,7 @@ final class Settlement {
     }
 
     void settle() {
+        packing.sweep();
         Map<SandboxId, Sandbox> sandboxes = ownSandboxes();
         Map<SessionKey, SessionInfo> rows = new HashMap<>();
         Set<SessionState> all = EnumSet.complementOf(EnumSet.of(SessionState.DESTROYED));

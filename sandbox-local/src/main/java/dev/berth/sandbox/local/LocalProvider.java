@@ -35,6 +35,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -68,6 +69,8 @@ public final class LocalProvider implements SandboxProvider {
     private final Checkpoints checkpoints;
     private final Boxes boxes;
     private final WarmPool warm;
+    private final LongAdder warmHits = new LongAdder();
+    private final LongAdder warmMisses = new LongAdder();
     private final Map<RuntimeKind, OciRuntime> runtimes = new ConcurrentHashMap<>();
     private final Map<SandboxId, LocalSandbox> served = new ConcurrentHashMap<>();
     /** Held while a box is taken up, so that whoever looks for the same one waits for that. */
@@ -156,6 +159,15 @@ public final class LocalProvider implements SandboxProvider {
         return all;
     }
 
+    @Override
+    public Map<String, Double> measures() {
+        return Map.of(
+                "warm.hits", (double) warmHits.sum(),
+                "warm.misses", (double) warmMisses.sum(),
+                "sandboxes.served", (double) served.size(),
+                "disk.used.bytes", (double) machine.store().usedBytes());
+    }
+
     public TemplateStore templates() {
         return machine.templates();
     }
@@ -200,8 +212,10 @@ public final class LocalProvider implements SandboxProvider {
         Template template = machine.templates().get(name);
         Optional<LocalSandbox> ready = warm.take(name, template.id());
         if (ready.isPresent()) {
+            warmHits.increment();
             return claim(ready.get(), spec, ephemeral);
         }
+        warmMisses.increment();
         Box box = boxes.make();
         return make(
                 box, record(box, spec, template, 0, Optional.empty(), ephemeral), template, machine.store()::create);

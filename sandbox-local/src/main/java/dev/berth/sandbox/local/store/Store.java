@@ -1,6 +1,7 @@
 package dev.berth.sandbox.local.store;
 
 import java.io.IOException;
+import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -34,6 +35,16 @@ public interface Store {
 
     /** Whether what a copy shares with its source counts as used by the copy too. */
     boolean countsShared();
+
+    /** What all trees take, with whatever else is on the same filesystem; less than nothing if it cannot be told. */
+    default long usedBytes() {
+        try {
+            FileStore disk = Files.getFileStore(directory("x").getParent());
+            return disk.getTotalSpace() - disk.getUnallocatedSpace();
+        } catch (IOException e) {
+            return -1;
+        }
+    }
 
     Path directory(String tree);
 
