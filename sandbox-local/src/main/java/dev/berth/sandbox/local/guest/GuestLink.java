@@ -380,10 +380,17 @@ public final class GuestLink implements AutoCloseable {
 
     private void adopt(SocketChannel channel) throws IOException {
         boolean again = ready.isDone();
-        SocketChannel before = current;
-        current = channel;
-        drop(before);
-        send(new Wire.Out(Wire.WELCOME, 0, 2).u16(Wire.VERSION));
+        drop(current); // and with it whoever is stuck in writing to it
+        // WELCOME goes before anything else, see PROTOCOL.md: a guest that reads a command first breaks off, and the
+        // command is lost. After a restart of the server somebody always waits with one.
+        writing.lock();
+        try {
+            drop(current);
+            current = channel;
+            send(new Wire.Out(Wire.WELCOME, 0, 2).u16(Wire.VERSION));
+        } finally {
+            writing.unlock();
+        }
         if (again) {
             SandboxException lost = SandboxException.unavailable("the sandbox's guest connected anew");
             connections.values().forEach(c -> c.fail(lost));

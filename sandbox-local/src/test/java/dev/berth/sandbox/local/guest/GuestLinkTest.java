@@ -25,6 +25,7 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -96,6 +97,24 @@ class GuestLinkTest {
             buffer.put((byte) b);
         }
         return buffer.flip();
+    }
+
+    @Test
+    void aGuestIsWelcomedBeforeItIsAskedForAnything() throws Exception {
+        AtomicBoolean done = new AtomicBoolean();
+        Thread impatient = Thread.ofPlatform().start(() -> {
+            while (!done.get()) {
+                link.sendQuietly(frame(Wire.PING, 0));
+            }
+        });
+        try {
+            for (int round = 0; round < 300; round++) {
+                FakeGuest.welcome(socket, TOKEN).close();
+            }
+        } finally {
+            done.set(true);
+            impatient.join();
+        }
     }
 
     private void assertServesTheNext() throws Exception {
