@@ -23,6 +23,8 @@ public final class Bench {
             new LiveCommand(),
             new Throughput(),
             new Resume(),
+            new ResolveLive(),
+            new ResolvePaused(),
             new Burst(),
             new IdleMemory(),
             new Copies(),

@@ -15,6 +15,7 @@ import dev.berth.sandbox.local.template.TemplateStore;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
@@ -41,6 +42,8 @@ final class Rig implements AutoCloseable {
         String name = options.template().orElseGet(() -> templates.find("base").isPresent() ? "base" : "host");
         this.template = templates.get(name);
         this.scratch = Files.createTempDirectory(Path.of("/var/tmp"), "berth-bench-");
+        // PostgreSQL, which does not run as root, has its directory below this one.
+        Files.setPosixFilePermissions(scratch, PosixFilePermissions.fromString("rwx--x--x"));
     }
 
     Scale scale() {
@@ -76,6 +79,11 @@ final class Rig implements AutoCloseable {
                 .withRuntime(options.runtime())
                 .withPoolBytes(POOL_BYTES)
                 .withWarm(warm == 0 ? Map.of() : Map.of(template.name(), warm)));
+    }
+
+    /** Sessions on {@link #provider()}, which the caller closes. */
+    SessionSite openSessions() throws IOException {
+        return SessionSite.open(provider(), template.name(), scratch.resolve("sessions"), scratch.resolve("postgres"));
     }
 
     /** A specification with a name that was not used before. */

@@ -36,6 +36,8 @@ import org.slf4j.MDC;
  * for it meanwhile; one who gives up waiting changes nothing for the others.
  */
 public final class Sessions implements AutoCloseable {
+    private static final Duration STOPPING = Duration.ofSeconds(10);
+
     private final Parts parts;
     private final BringUp bringUp;
     private final PutToSleep sleep;
@@ -457,9 +459,16 @@ public final class Sessions implements AutoCloseable {
     @Override
     public void close() {
         janitor.stop();
-        housekeeping.shutdownNow();
+        housekeeping.shutdown();
         try {
+            // What it is in the middle of needs the database, which is closed after this.
+            if (!housekeeping.awaitTermination(STOPPING.toMillis(), TimeUnit.MILLISECONDS)) {
+                housekeeping.shutdownNow();
+                parts.journal().trouble("stop.failed", SandboxException.timeout("housekeeping does not end"));
+            }
             flush();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         } catch (SandboxException e) {
             parts.journal().trouble("flush.failed", e);
         }

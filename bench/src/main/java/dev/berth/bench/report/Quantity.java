@@ -6,8 +6,10 @@ import java.util.Locale;
 public record Quantity(double value, Unit unit) {
     /** What can be measured here. */
     public enum Unit {
+        MICROSECONDS("µs"),
         MILLISECONDS("ms"),
         PER_SECOND("/s"),
+        BYTES("B"),
         MEGABYTES("MB"),
         MEGABYTES_PER_SECOND("MB/s");
 
@@ -24,6 +26,14 @@ public record Quantity(double value, Unit unit) {
 
     public static Quantity millis(double value) {
         return new Quantity(value, Unit.MILLISECONDS);
+    }
+
+    public static Quantity micros(double value) {
+        return new Quantity(value, Unit.MICROSECONDS);
+    }
+
+    public static Quantity bytes(double value) {
+        return new Quantity(value, Unit.BYTES);
     }
 
     public static Quantity megabytes(double value) {
