@@ -5,8 +5,7 @@ import tools.jackson.databind.JsonNode;
 
 /** The contract as a page that people can read, without anything from elsewhere. */
 final class DocsPage {
-    private static final String HEAD =
-            """
+    private static final String HEAD = """
             <!doctype html><html lang="en"><meta charset="utf-8"><title>Berth API</title>
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <style>
@@ -23,24 +22,37 @@ final class DocsPage {
 
     static String of(JsonNode document) {
         StringBuilder page = new StringBuilder(HEAD);
-        page.append("<h1>").append(text(document.path("info").path("title"))).append(" API</h1><p>")
+        page.append("<h1>")
+                .append(text(document.path("info").path("title")))
+                .append(" API</h1><p>")
                 .append(text(document.path("info").path("description")))
                 .append("</p><p>Send a key as <code>Authorization: Bearer …</code> or <code>X-API-Key: …</code>."
                         + " Failures are RFC 9457 problems with a stable <code>code</code>."
                         + " The whole contract, for programs: <a href=\"/openapi.json\">/openapi.json</a>.</p>");
         for (JsonNode tag : document.path("tags")) {
-            page.append("<h2>").append(text(tag.path("name"))).append("</h2><p>").append(text(tag.path("description"))).append("</p>");
-            document.path("paths").properties().forEach(path -> path.getValue().properties().forEach(method -> {
-                JsonNode operation = method.getValue();
-                if (operation.path("tags").path(0).asString("").equals(tag.path("name").asString(""))) {
-                    operation(page, document, path.getKey(), method.getKey(), operation);
-                }
-            }));
+            page.append("<h2>")
+                    .append(text(tag.path("name")))
+                    .append("</h2><p>")
+                    .append(text(tag.path("description")))
+                    .append("</p>");
+            document.path("paths")
+                    .properties()
+                    .forEach(path -> path.getValue().properties().forEach(method -> {
+                        JsonNode operation = method.getValue();
+                        if (operation
+                                .path("tags")
+                                .path(0)
+                                .asString("")
+                                .equals(tag.path("name").asString(""))) {
+                            operation(page, document, path.getKey(), method.getKey(), operation);
+                        }
+                    }));
         }
         return page.append("</html>").toString();
     }
 
-    private static void operation(StringBuilder page, JsonNode document, String path, String method, JsonNode operation) {
+    private static void operation(
+            StringBuilder page, JsonNode document, String path, String method, JsonNode operation) {
         page.append("<details><summary><span class=m>")
                 .append(method.toUpperCase(Locale.ROOT))
                 .append("</span><code>")
@@ -78,7 +90,10 @@ final class DocsPage {
                     .append("</code>")
                     .append(required ? " *" : "")
                     .append("</td><td>")
-                    .append(escape(of.has("enum") ? of.path("enum").toString() : of.path("type").asString("")))
+                    .append(escape(
+                            of.has("enum")
+                                    ? of.path("enum").toString()
+                                    : of.path("type").asString("")))
                     .append("</td><td>")
                     .append(text(of.path("description")))
                     .append("</td></tr>");
@@ -91,6 +106,9 @@ final class DocsPage {
     }
 
     private static String escape(String text) {
-        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\"", "&quot;");
+        return text.replace("&", "&amp;")
+                .replace("<", "&lt;")
+                .replace(">", "&gt;")
+                .replace("\"", "&quot;");
     }
 }

@@ -18,7 +18,10 @@ import org.jspecify.annotations.Nullable;
 public final class KeyApi {
     private static final Duration OVERLAP = Duration.ofHours(1);
 
-    record NewKey(String name, @Nullable List<String> scopes, @Nullable Long expiresInSeconds) {}
+    record NewKey(
+            String name,
+            @Nullable List<String> scopes,
+            @Nullable Long expiresInSeconds) {}
 
     private final ApiKeys keys;
 
@@ -52,8 +55,8 @@ public final class KeyApi {
                 : wanted.scopes().stream().map(Scope::parse).collect(Collectors.toSet());
         // Nobody gives away more than they have.
         scopes.forEach(exchange.caller()::require);
-        Optional<Instant> expires =
-                Optional.ofNullable(wanted.expiresInSeconds()).map(s -> Instant.now().plusSeconds(s));
+        Optional<Instant> expires = Optional.ofNullable(wanted.expiresInSeconds())
+                .map(s -> Instant.now().plusSeconds(s));
         return Answer.created(keys.make(tenant, wanted.name(), scopes, expires));
     }
 

@@ -67,7 +67,9 @@ public final class SessionApi {
 
     private Answer delete(Exchange exchange) {
         SessionKey key = key(exchange.caller(), Optional.of(exchange.path("tenant_id")), exchange.path("session_id"));
-        if (sessions.find(key).filter(info -> !info.state().toString().equals("destroyed")).isEmpty()) {
+        if (sessions.find(key)
+                .filter(info -> !info.state().toString().equals("destroyed"))
+                .isEmpty()) {
             throw unknown();
         }
         sessions.delete(key);

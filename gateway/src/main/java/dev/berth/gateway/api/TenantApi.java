@@ -36,13 +36,14 @@ public final class TenantApi {
     }
 
     private Answer list() {
-        List<Map<String, Object>> all = sessions.tenants().stream().map(this::tenant).toList();
+        List<Map<String, Object>> all =
+                sessions.tenants().stream().map(this::tenant).toList();
         return Answer.ok(Map.of("tenants", all));
     }
 
     private Map<String, Object> tenant(String id) {
-        TenantLimits limits = sessions.tenant(id)
-                .orElseThrow(() -> SandboxException.notFound("there is no tenant " + id));
+        TenantLimits limits =
+                sessions.tenant(id).orElseThrow(() -> SandboxException.notFound("there is no tenant " + id));
         Map<String, Object> shown = new LinkedHashMap<>();
         limits.live().ifPresent(value -> shown.put("live", value));
         limits.createdPerMinute().ifPresent(value -> shown.put("created_per_minute", value));

@@ -97,11 +97,13 @@ public final class ApiKeys implements Authenticator {
     /** Makes a key with a secret that somebody chose. */
     public KeyInfo put(String tenant, String name, String key, Set<Scope> scopes, Optional<Instant> expiresAt) {
         if (key.length() < PREFIX.length() + 16 || !key.startsWith(PREFIX)) {
-            throw SandboxException.invalid("a key begins with '" + PREFIX + "' and has at least 16 characters after it");
+            throw SandboxException.invalid(
+                    "a key begins with '" + PREFIX + "' and has at least 16 characters after it");
         }
         byte[] id = new byte[8];
         RANDOM.nextBytes(id);
-        return database.query(handle -> insert(handle, tenant, name, key, scopes, expiresAt, HexFormat.of().formatHex(id)));
+        return database.query(handle -> insert(
+                handle, tenant, name, key, scopes, expiresAt, HexFormat.of().formatHex(id)));
     }
 
     private static KeyInfo insert(
@@ -112,19 +114,21 @@ public final class ApiKeys implements Authenticator {
             Set<Scope> scopes,
             Optional<Instant> expiresAt,
             String id) {
-        return handle.createQuery(
-                        """
+        return handle.createQuery("""
                         INSERT INTO api_keys (id, tenant, name, hash, scopes, expires_at)
                         SELECT :id, :tenant, :name, :hash, :scopes, :expires
                         WHERE EXISTS (SELECT FROM tenants WHERE id = :tenant)
-                        ON CONFLICT (hash) DO UPDATE SET name = :name RETURNING %s"""
-                                .formatted(COLUMNS))
+                        ON CONFLICT (hash) DO UPDATE SET name = :name RETURNING %s""".formatted(COLUMNS))
                 .bind("id", id)
                 .bind("tenant", tenant)
                 .bind("name", name)
                 .bind("hash", HexFormat.of().formatHex(hash(key)))
                 .bind("scopes", scopes.stream().map(Scope::toString).sorted().collect(Collectors.joining(" ")))
-                .bind("expires", expiresAt.map(at -> OffsetDateTime.ofInstant(at, ZoneOffset.UTC)).orElse(null))
+                .bind(
+                        "expires",
+                        expiresAt
+                                .map(at -> OffsetDateTime.ofInstant(at, ZoneOffset.UTC))
+                                .orElse(null))
                 .map(ApiKeys::row)
                 .findOne()
                 .orElseThrow(() -> SandboxException.notFound("there is no tenant " + tenant));
@@ -140,13 +144,10 @@ public final class ApiKeys implements Authenticator {
 
     /** Ends a key of a tenant. */
     public void revoke(String tenant, String id) {
-        int changed = database.query(handle -> handle.createUpdate(
-                        """
+        int changed = database.query(handle ->
+                handle.createUpdate("""
                         UPDATE api_keys SET revoked_at = coalesce(revoked_at, now())
-                        WHERE id = :id AND tenant = :tenant""")
-                .bind("id", id)
-                .bind("tenant", tenant)
-                .execute());
+                        WHERE id = :id AND tenant = :tenant""").bind("id", id).bind("tenant", tenant).execute());
         remembered.clear();
         if (changed == 0) {
             throw unknown(id);
@@ -160,8 +161,7 @@ public final class ApiKeys implements Authenticator {
                 .findFirst()
                 .orElseThrow(() -> unknown(id));
         Made made = make(tenant, old.name(), old.scopes(), old.expiresAt());
-        database.query(handle -> handle.createUpdate(
-                        """
+        database.query(handle -> handle.createUpdate("""
                         UPDATE api_keys SET expires_at = least(expires_at, now() + :ms * interval '1 millisecond')
                         WHERE id = :id""")
                 .bind("ms", overlap.toMillis())
@@ -183,8 +183,7 @@ public final class ApiKeys implements Authenticator {
         }
     }
 
-    private static final String COLUMNS =
-            "id, tenant, name, scopes, created_at, expires_at, revoked_at, last_used_at";
+    private static final String COLUMNS = "id, tenant, name, scopes, created_at, expires_at, revoked_at, last_used_at";
 
     private static KeyInfo row(ResultSet row, StatementContext context) throws SQLException {
         return new KeyInfo(

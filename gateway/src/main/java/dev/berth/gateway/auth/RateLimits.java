@@ -29,7 +29,8 @@ public final class RateLimits {
         }
         Bucket after = buckets.compute(caller.name(), (_, before) -> {
             long now = System.nanoTime();
-            double filled = before == null ? burst : Math.min(burst, before.tokens() + (now - before.at()) * perSecond / 1e9);
+            double filled =
+                    before == null ? burst : Math.min(burst, before.tokens() + (now - before.at()) * perSecond / 1e9);
             return new Bucket(filled - 1, now);
         });
         if (after.tokens() < 0) {

@@ -55,11 +55,13 @@ public final class Contract {
 
     private Contract(ObjectNode document) {
         this.document = document;
-        document.path("paths").properties().forEach(path -> path.getValue().properties().forEach(method -> {
-            if (!method.getKey().equals("parameters")) {
-                operations.add(operation(path.getKey(), method.getKey(), method.getValue()));
-            }
-        }));
+        document.path("paths")
+                .properties()
+                .forEach(path -> path.getValue().properties().forEach(method -> {
+                    if (!method.getKey().equals("parameters")) {
+                        operations.add(operation(path.getKey(), method.getKey(), method.getValue()));
+                    }
+                }));
     }
 
     public static Contract load() {
@@ -108,7 +110,7 @@ public final class Contract {
                 }
             }
         }
-        JsonNode content = node.path("requestBody").path("content");
+        JsonNode content = inline(node.path("requestBody")).path("content");
         JsonNode json = content.path("application/json").path("schema");
         JsonNode security = node.path("security");
         return new Operation(
@@ -117,7 +119,9 @@ public final class Contract {
                 path,
                 security.isArray() && security.isEmpty(),
                 node.path("x-admin").asBoolean(false),
-                node.has("x-scope") ? Optional.of(Scope.parse(node.path("x-scope").asString())) : Optional.empty(),
+                node.has("x-scope")
+                        ? Optional.of(Scope.parse(node.path("x-scope").asString()))
+                        : Optional.empty(),
                 inPath,
                 inQuery,
                 required,

@@ -14,6 +14,7 @@ import io.javalin.http.HttpResponseException;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.io.IOException;
+import java.io.InputStream;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -30,7 +31,6 @@ import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.server.SslConnectionFactory;
 import org.eclipse.jetty.util.ssl.SslContextFactory;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.MDC;
@@ -45,6 +45,8 @@ public final class HttpServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HttpServer.class);
     /** A stream that says nothing is kept for so long; those that may be silent for longer send a heartbeat. */
     private static final Duration IDLE = Duration.ofSeconds(60);
+
+    private static final long MOST_DRAINED = 16 << 20;
 
     private final ServerConfig config;
     private final Authenticator authenticator;
@@ -98,8 +100,8 @@ public final class HttpServer implements AutoCloseable {
             return server;
         } catch (RuntimeException e) {
             throw SandboxException.unavailable(
-                    "could not listen on " + config.host() + ":" + config.port() + ": "
-                            + reason(e) + "; choose another port with --port",
+                    "could not listen on " + config.host() + ":" + config.port() + ": " + reason(e)
+                            + "; choose another port with --port",
                     e);
         }
     }
@@ -132,7 +134,7 @@ public final class HttpServer implements AutoCloseable {
         javalin.jetty.addConnector(this::connector);
         javalin.routes.exception(Exception.class, (e, context) -> answer(context, problem(e, context)));
         javalin.routes.error(404, context -> {
-            if (!Problems.CONTENT_TYPE.equals(context.res().getContentType())) {
+            if (!String.valueOf(context.res().getContentType()).startsWith(Problems.CONTENT_TYPE)) {
                 answer(context, Problems.plain(404, "not_found", "there is nothing at this address", name(context)));
             }
         });
@@ -161,7 +163,8 @@ public final class HttpServer implements AutoCloseable {
     }
 
     private static void refuseTheRest(JavalinConfig javalin, Contract contract) {
-        for (String path : contract.operations().stream().map(Operation::path).distinct().toList()) {
+        for (String path :
+                contract.operations().stream().map(Operation::path).distinct().toList()) {
             List<String> allowed = contract.operations().stream()
                     .filter(operation -> operation.path().equals(path))
                     .map(Operation::method)
@@ -171,8 +174,13 @@ public final class HttpServer implements AutoCloseable {
                 if (!allowed.contains(method.name())) {
                     javalin.routes.addHttpHandler(method, path, context -> {
                         context.header("Allow", String.join(", ", allowed));
-                        answer(context, Problems.plain(405, "method_not_allowed",
-                                "this address takes " + String.join(", ", allowed), name(context)));
+                        answer(
+                                context,
+                                Problems.plain(
+                                        405,
+                                        "method_not_allowed",
+                                        "this address takes " + String.join(", ", allowed),
+                                        name(context)));
                     });
                 }
             }
@@ -304,7 +312,10 @@ public final class HttpServer implements AutoCloseable {
             default -> {
                 LOG.atError().addKeyValue("path", context.path()).setCause(e).log("http.failed");
                 yield Problems.plain(
-                        500, "internal", "this should not have happened; the log has more under this request's id", request);
+                        500,
+                        "internal",
+                        "this should not have happened; the log has more under this request's id",
+                        request);
             }
         };
     }
@@ -313,10 +324,28 @@ public final class HttpServer implements AutoCloseable {
         if (context.res().isCommitted()) {
             return;
         }
+        drain(context);
         problem.headers().forEach(context::header);
         context.status(problem.status());
         context.contentType(Problems.CONTENT_TYPE);
         context.result(Bodies.JSON.writeValueAsBytes(problem.body()));
+    }
+
+    /**
+     * Reads what is left of a body before it is answered, up to a bound: HTTP/2 would reset the stream otherwise, and many
+     * clients then never see the answer.
+     */
+    private static void drain(Context context) {
+        try {
+            byte[] buffer = new byte[16 << 10];
+            InputStream body = context.bodyInputStream();
+            long left = MOST_DRAINED;
+            for (int n = body.read(buffer); n >= 0 && left > 0; n = body.read(buffer)) {
+                left -= n;
+            }
+        } catch (IOException e) {
+            LOG.debug("a client went away before it was answered", e);
+        }
     }
 
     private static String name(Context context) {

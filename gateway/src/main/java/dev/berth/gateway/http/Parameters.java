@@ -13,11 +13,12 @@ final class Parameters {
         try {
             return switch (type) {
                 case "integer" -> JsonNodeFactory.instance.numberNode(Long.parseLong(text));
-                case "boolean" -> switch (text) {
-                    case "true" -> JsonNodeFactory.instance.booleanNode(true);
-                    case "false" -> JsonNodeFactory.instance.booleanNode(false);
-                    default -> JsonNodeFactory.instance.stringNode(text);
-                };
+                case "boolean" ->
+                    switch (text) {
+                        case "true" -> JsonNodeFactory.instance.booleanNode(true);
+                        case "false" -> JsonNodeFactory.instance.booleanNode(false);
+                        default -> JsonNodeFactory.instance.stringNode(text);
+                    };
                 default -> JsonNodeFactory.instance.stringNode(text);
             };
         } catch (NumberFormatException e) {
