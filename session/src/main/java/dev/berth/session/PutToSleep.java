@@ -11,9 +11,6 @@ import java.util.Optional;
 
 /** Moves a session down: freezes its processes, ends them, packs its files away. */
 final class PutToSleep {
-    /** A session that another server may have used just now is not idle; activity is written down more often than this. */
-    private static final Duration SURELY_IDLE = Duration.ofSeconds(15);
-
     private final Parts parts;
     private final Packing packing;
 
@@ -39,7 +36,7 @@ final class PutToSleep {
             return stop(custody, before, idle);
         }
         parts.checkLocation(before);
-        if (inUse(before.key(), idle)) {
+        if (inUse(before, idle)) {
             return false;
         }
         SessionInfo row = before.state() == SessionState.PAUSING
@@ -79,11 +76,6 @@ final class PutToSleep {
         if (row.isEmpty()) {
             return false;
         }
-        boolean here = parts.lives().containsKey(custody.key());
-        Duration sinceFlushed = Duration.between(row.get().times().lastActivityAt(), Instant.now());
-        if (!here && sinceFlushed.compareTo(SURELY_IDLE) < 0) {
-            return false;
-        }
         try {
             return pause(custody, row.get(), Optional.of(Duration.ZERO));
         } catch (SandboxException e) {
@@ -99,7 +91,7 @@ final class PutToSleep {
         }
         row.state().checkNext(SessionState.STOPPED);
         parts.checkLocation(row);
-        if (inUse(row.key(), idle) || !close(row.key(), idle)) {
+        if (inUse(row, idle) || !close(row.key(), idle)) {
             return false;
         }
         Optional<Sandbox> sandbox = find(custody, row);
@@ -168,9 +160,18 @@ final class PutToSleep {
                 SessionEvent.of("sandbox.gone"));
     }
 
-    private boolean inUse(SessionKey key, Optional<Duration> idle) {
-        Live live = parts.lives().get(key);
-        return live != null && idle.isPresent() && (live.held() || live.idle().compareTo(idle.get()) < 0);
+    /** Whether somebody uses it, or used it too short a time ago; never if no time is given. */
+    private boolean inUse(SessionInfo row, Optional<Duration> idle) {
+        if (idle.isEmpty()) {
+            return false;
+        }
+        Live live = parts.lives().get(row.key());
+        if (live != null) {
+            return live.held() || live.idle().compareTo(idle.get()) < 0;
+        }
+        // Another server may use it, and write that down only with its next flush.
+        Duration surely = idle.get().plus(parts.config().flush().multipliedBy(3));
+        return Duration.between(row.times().lastActivityAt(), Instant.now()).compareTo(surely) < 0;
     }
 
     private boolean close(SessionKey key, Optional<Duration> idle) {

@@ -198,6 +198,11 @@ public final class Sessions implements AutoCloseable {
         });
     }
 
+    /** What each tenant uses now. */
+    public List<TenantUsage> usage() {
+        return parts.database().query(TenantTable::usage);
+    }
+
     public List<String> tenants() {
         return parts.database().query(TenantTable::list);
     }

@@ -68,6 +68,23 @@ final class TenantTable {
         }
     }
 
+    static List<TenantUsage> usage(Handle handle) {
+        return handle.createQuery("""
+                        SELECT tenants.id, count(sessions.id) AS sessions,
+                            count(*) FILTER (WHERE state IN (LIVE)) AS live,
+                            coalesce(sum(memory_bytes) FILTER (WHERE state IN (LIVE)), 0) AS memory,
+                            coalesce(sum(disk_bytes), 0) AS disk
+                        FROM tenants LEFT JOIN sessions ON tenant = tenants.id AND state <> 'destroyed'
+                        GROUP BY tenants.id ORDER BY tenants.id""".replace("LIVE", SessionState.names(SessionState.LIVE)))
+                .map((row, context) -> new TenantUsage(
+                        row.getString("id"),
+                        row.getLong("sessions"),
+                        row.getLong("live"),
+                        row.getLong("memory"),
+                        row.getLong("disk")))
+                .list();
+    }
+
     private record Used(long live, long memory, long disk, long created) {}
 
     private static Used used(Handle handle, SessionKey except) {

@@ -1,0 +1,37 @@
+package dev.berth.gateway.http;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.OptionalLong;
+
+/** What a request is answered with. */
+public sealed interface Answer {
+    /** A value, as JSON. */
+    record Json(int status, Object value) implements Answer {}
+
+    /** Bytes that are written as they come. */
+    record Stream(String contentType, OptionalLong length, Writer writer) implements Answer {}
+
+    /** Text that is there already. */
+    record Text(String contentType, String text) implements Answer {}
+
+    /** That it is done. */
+    record Done() implements Answer {}
+
+    /** Writes a body; what it throws ends the connection. */
+    interface Writer {
+        void write(OutputStream out) throws IOException;
+    }
+
+    static Answer ok(Object value) {
+        return new Json(200, value);
+    }
+
+    static Answer created(Object value) {
+        return new Json(201, value);
+    }
+
+    static Answer done() {
+        return new Done();
+    }
+}

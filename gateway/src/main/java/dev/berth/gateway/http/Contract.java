@@ -1,0 +1,176 @@
+package dev.berth.gateway.http;
+
+import com.networknt.schema.Error;
+import com.networknt.schema.Schema;
+import com.networknt.schema.SchemaRegistry;
+import com.networknt.schema.SpecificationVersion;
+import dev.berth.gateway.auth.Scope;
+import dev.berth.sandbox.SandboxException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+import tools.jackson.dataformat.yaml.YAMLMapper;
+
+/**
+ * The API as {@code openapi.yaml} has it. The document is not a description of the code: the server makes its routes of it
+ * and checks every request against it, so the two cannot differ.
+ */
+public final class Contract {
+    private static final String RESOURCE = "/dev/berth/gateway/openapi.yaml";
+
+    /**
+     * One operation.
+     *
+     * @param open whether it needs no credential
+     * @param admin whether it needs the operator's
+     * @param scope what a key needs to have
+     * @param body what its JSON body has to be; empty if it has none
+     * @param otherBody whether it also takes a body that is not JSON
+     */
+    public record Operation(
+            String id,
+            String method,
+            String path,
+            boolean open,
+            boolean admin,
+            Optional<Scope> scope,
+            Map<String, Schema> pathParameters,
+            Map<String, Schema> queryParameters,
+            List<String> requiredQuery,
+            Optional<Schema> body,
+            boolean otherBody) {}
+
+    private final ObjectNode document;
+    private final SchemaRegistry registry = SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_2020_12);
+    private final List<Operation> operations = new ArrayList<>();
+
+    private Contract(ObjectNode document) {
+        this.document = document;
+        document.path("paths")
+                .properties()
+                .forEach(path -> path.getValue().properties().forEach(method -> {
+                    if (!method.getKey().equals("parameters")) {
+                        operations.add(operation(path.getKey(), method.getKey(), method.getValue()));
+                    }
+                }));
+    }
+
+    public static Contract load() {
+        try (InputStream yaml = Contract.class.getResourceAsStream(RESOURCE)) {
+            return new Contract((ObjectNode) YAMLMapper.builder().build().readTree(yaml));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    public ObjectNode document() {
+        return document;
+    }
+
+    public List<Operation> operations() {
+        return List.copyOf(operations);
+    }
+
+    /** One of the document's named schemas, complete in itself. */
+    public ObjectNode component(String name) {
+        return resolved(document.path("components").path("schemas").path(name));
+    }
+
+    /** Checks a value against a named schema. */
+    public Schema schema(String name) {
+        return compile(component(name));
+    }
+
+    private Operation operation(String path, String method, JsonNode node) {
+        Map<String, Schema> inPath = new HashMap<>();
+        Map<String, Schema> inQuery = new HashMap<>();
+        List<String> required = new ArrayList<>();
+        List<JsonNode> parameters = new ArrayList<>();
+        document.path("paths").path(path).path("parameters").forEach(parameters::add);
+        node.path("parameters").forEach(parameters::add);
+        for (JsonNode reference : parameters) {
+            ObjectNode parameter = resolved(reference);
+            String name = parameter.path("name").asString();
+            Schema schema = compile(parameter.path("schema"));
+            if (parameter.path("in").asString().equals("path")) {
+                inPath.put(name, schema);
+            } else {
+                inQuery.put(name, schema);
+                if (parameter.path("required").asBoolean(false)) {
+                    required.add(name);
+                }
+            }
+        }
+        JsonNode content = inline(node.path("requestBody")).path("content");
+        JsonNode json = content.path("application/json").path("schema");
+        JsonNode security = node.path("security");
+        return new Operation(
+                node.path("operationId").asString(),
+                method.toUpperCase(Locale.ROOT),
+                path,
+                security.isArray() && security.isEmpty(),
+                node.path("x-admin").asBoolean(false),
+                node.has("x-scope")
+                        ? Optional.of(Scope.parse(node.path("x-scope").asString()))
+                        : Optional.empty(),
+                inPath,
+                inQuery,
+                required,
+                json.isMissingNode() ? Optional.empty() : Optional.of(compile(resolved(json))),
+                content.properties().stream().anyMatch(type -> !type.getKey().equals("application/json")));
+    }
+
+    private Schema compile(JsonNode schema) {
+        return registry.getSchema(schema);
+    }
+
+    /** With every reference replaced by what it refers to; there are no circles in the document. */
+    private ObjectNode resolved(JsonNode node) {
+        return (ObjectNode) inline(node);
+    }
+
+    private JsonNode inline(JsonNode node) {
+        if (node instanceof ObjectNode object) {
+            if (object.has("$ref")) {
+                return inline(document.at(object.path("$ref").asString().substring(1)));
+            }
+            ObjectNode copy = JsonNodeFactory.instance.objectNode();
+            object.properties().forEach(field -> copy.set(field.getKey(), inline(field.getValue())));
+            return copy;
+        }
+        if (node.isArray()) {
+            var copy = JsonNodeFactory.instance.arrayNode();
+            node.forEach(item -> copy.add(inline(item)));
+            return copy;
+        }
+        return node;
+    }
+
+    /** Fails with every problem there is. */
+    public static void check(Schema schema, JsonNode value) {
+        List<Error> errors = schema.validate(value);
+        if (!errors.isEmpty()) {
+            List<String> problems = errors.stream()
+                    .map(error -> where(error) + error.getMessage())
+                    .distinct()
+                    .sorted()
+                    .limit(50)
+                    .toList();
+            throw SandboxException.invalid(String.join("; ", problems)).with(Problems.ERRORS, problems);
+        }
+    }
+
+    private static String where(Error error) {
+        String location = error.getInstanceLocation().toString();
+        return location.isEmpty() || location.equals("$") ? "" : location + ": ";
+    }
+}

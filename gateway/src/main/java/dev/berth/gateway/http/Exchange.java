@@ -1,0 +1,56 @@
+package dev.berth.gateway.http;
+
+import dev.berth.gateway.auth.Caller;
+import io.javalin.http.Context;
+import java.io.InputStream;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.node.ObjectNode;
+
+/** One request: who asks and what. Everything in it was checked against the contract. */
+public final class Exchange {
+    private final Context context;
+    private final @Nullable Caller caller;
+    private final ObjectNode body;
+
+    Exchange(Context context, @Nullable Caller caller, ObjectNode body) {
+        this.context = context;
+        this.caller = caller;
+        this.body = body;
+    }
+
+    /** Who asks; every operation that is not open to all has one. */
+    public Caller caller() {
+        if (caller == null) {
+            throw new IllegalStateException(context.path() + " is open to all and has no caller");
+        }
+        return caller;
+    }
+
+    /** The JSON body; empty for operations that have none. */
+    public ObjectNode body() {
+        return body;
+    }
+
+    public <T> T body(Class<T> type) {
+        return Bodies.JSON.treeToValue(body, type);
+    }
+
+    /** The body as it comes, for operations whose content is not JSON. */
+    public InputStream stream() {
+        return context.bodyInputStream();
+    }
+
+    public boolean isJson() {
+        String type = context.contentType();
+        return type != null && type.toLowerCase(java.util.Locale.ROOT).startsWith("application/json");
+    }
+
+    public String path(String name) {
+        return context.pathParam(name);
+    }
+
+    public Optional<String> query(String name) {
+        return Optional.ofNullable(context.queryParam(name));
+    }
+}

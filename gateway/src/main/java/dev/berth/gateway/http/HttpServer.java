@@ -1,0 +1,367 @@
+package dev.berth.gateway.http;
+
+import dev.berth.gateway.auth.Authenticator;
+import dev.berth.gateway.auth.Caller;
+import dev.berth.gateway.auth.RateLimits;
+import dev.berth.gateway.auth.Unauthenticated;
+import dev.berth.gateway.http.Contract.Operation;
+import dev.berth.sandbox.SandboxException;
+import io.javalin.Javalin;
+import io.javalin.config.JavalinConfig;
+import io.javalin.http.Context;
+import io.javalin.http.HandlerType;
+import io.javalin.http.HttpResponseException;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.io.IOException;
+import java.io.InputStream;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.SecureRequestCustomizer;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.server.SslConnectionFactory;
+import org.eclipse.jetty.util.ssl.SslContextFactory;
+import org.eclipse.jetty.util.thread.QueuedThreadPool;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.MDC;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * The server. Each operation of the contract is a route; the way of a request is the same for all of them: a name for it,
+ * who asks, how often, whether it may, whether what it says makes sense, and only then the endpoint.
+ */
+public final class HttpServer implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(HttpServer.class);
+    /** A stream that says nothing is kept for so long; those that may be silent for longer send a heartbeat. */
+    private static final Duration IDLE = Duration.ofSeconds(60);
+
+    private static final long MOST_DRAINED = 16 << 20;
+
+    private final ServerConfig config;
+    private final Authenticator authenticator;
+    private final RateLimits rates;
+    private final MeterRegistry meters;
+    private final Javalin javalin;
+
+    private HttpServer(
+            ServerConfig config,
+            Contract contract,
+            Map<String, Endpoint> endpoints,
+            Authenticator authenticator,
+            RateLimits rates,
+            MeterRegistry meters) {
+        this.config = config;
+        this.authenticator = authenticator;
+        this.rates = rates;
+        this.meters = meters;
+        this.javalin = Javalin.create(javalin -> {
+            configure(javalin);
+            for (Operation operation : contract.operations()) {
+                Endpoint endpoint = endpoints.get(operation.id());
+                if (endpoint == null) {
+                    throw new IllegalStateException("nobody answers " + operation.id());
+                }
+                javalin.routes.addHttpHandler(
+                        HandlerType.findOrCreate(operation.method()),
+                        operation.path(),
+                        context -> serve(operation, endpoint, context));
+            }
+            refuseTheRest(javalin, contract);
+        });
+        Set<String> unknown = new HashSet<>(endpoints.keySet());
+        contract.operations().forEach(operation -> unknown.remove(operation.id()));
+        if (!unknown.isEmpty()) {
+            throw new IllegalStateException("the contract does not know " + unknown);
+        }
+    }
+
+    /** Starts listening. Every operation of the contract has to have its endpoint, by id. */
+    public static HttpServer start(
+            ServerConfig config,
+            Contract contract,
+            Map<String, Endpoint> endpoints,
+            Authenticator authenticator,
+            RateLimits rates,
+            MeterRegistry meters) {
+        HttpServer server = new HttpServer(config, contract, endpoints, authenticator, rates, meters);
+        try {
+            server.javalin.start();
+            return server;
+        } catch (RuntimeException e) {
+            throw SandboxException.unavailable(
+                    "could not listen on " + config.host() + ":" + config.port() + ": " + reason(e)
+                            + "; choose another port with --port",
+                    e);
+        }
+    }
+
+    public int port() {
+        return javalin.port();
+    }
+
+    @Override
+    public void close() {
+        javalin.stop();
+    }
+
+    private void configure(JavalinConfig javalin) {
+        javalin.startup.showJavalinBanner = false;
+        javalin.startup.showOldJavalinVersionWarning = false;
+        javalin.http.maxRequestSize = Long.MAX_VALUE; // each operation has its own
+        javalin.http.prefer405over404 = true;
+        javalin.http.defaultContentType = "application/json";
+        javalin.http.compressionStrategy = io.javalin.compression.CompressionStrategy.NONE;
+        QueuedThreadPool threads = new QueuedThreadPool();
+        threads.setName("http");
+        threads.setVirtualThreadsExecutor(java.util.concurrent.Executors.newVirtualThreadPerTaskExecutor());
+        javalin.jetty.threadPool = threads;
+        javalin.jetty.modifyHttpConfiguration(http -> {
+            http.setSendServerVersion(false);
+            http.setSendXPoweredBy(false);
+            http.setRequestHeaderSize(16 << 10);
+        });
+        javalin.jetty.addConnector(this::connector);
+        javalin.routes.exception(Exception.class, (e, context) -> answer(context, problem(e, context)));
+        javalin.routes.error(404, context -> {
+            if (!String.valueOf(context.res().getContentType()).startsWith(Problems.CONTENT_TYPE)) {
+                answer(context, Problems.plain(404, "not_found", "there is nothing at this address", name(context)));
+            }
+        });
+    }
+
+    /** HTTP/1.1 and HTTP/2 on the same port: in clear by prior knowledge or upgrade, in TLS by ALPN's default. */
+    private ServerConnector connector(Server server, HttpConfiguration http) {
+        ServerConnector connector;
+        if (config.tls().isPresent()) {
+            SslContextFactory.Server tls = new SslContextFactory.Server();
+            tls.setKeyStorePath(config.tls().get().keyStore().toString());
+            tls.setKeyStorePassword(config.tls().get().password());
+            HttpConfiguration secure = new HttpConfiguration(http);
+            secure.addCustomizer(new SecureRequestCustomizer(false));
+            connector = new ServerConnector(
+                    server, new SslConnectionFactory(tls, "http/1.1"), new HttpConnectionFactory(secure));
+        } else {
+            HTTP2CServerConnectionFactory h2 = new HTTP2CServerConnectionFactory(http);
+            h2.setStreamIdleTimeout(IDLE.toMillis());
+            connector = new ServerConnector(server, new HttpConnectionFactory(http), h2);
+        }
+        connector.setHost(config.host());
+        connector.setPort(config.port());
+        connector.setIdleTimeout(IDLE.toMillis());
+        return connector;
+    }
+
+    private static void refuseTheRest(JavalinConfig javalin, Contract contract) {
+        for (String path :
+                contract.operations().stream().map(Operation::path).distinct().toList()) {
+            List<String> allowed = contract.operations().stream()
+                    .filter(operation -> operation.path().equals(path))
+                    .map(Operation::method)
+                    .toList();
+            for (HandlerType method : List.of(
+                    HandlerType.GET, HandlerType.POST, HandlerType.PUT, HandlerType.PATCH, HandlerType.DELETE)) {
+                if (!allowed.contains(method.name())) {
+                    javalin.routes.addHttpHandler(method, path, context -> {
+                        context.header("Allow", String.join(", ", allowed));
+                        answer(
+                                context,
+                                Problems.plain(
+                                        405,
+                                        "method_not_allowed",
+                                        "this address takes " + String.join(", ", allowed),
+                                        name(context)));
+                    });
+                }
+            }
+        }
+    }
+
+    // ---- the way of a request ------------------------------------------------------------------------------------
+
+    private void serve(Operation operation, Endpoint endpoint, Context context) throws Exception {
+        long began = System.nanoTime();
+        String request = name(context);
+        MDC.put("correlation", request);
+        context.header("X-Request-Id", request);
+        String outcome = "failed";
+        try {
+            Caller caller = operation.open() ? null : admit(operation, context);
+            checkParameters(operation, context);
+            Answer answer = endpoint.answer(new Exchange(context, caller, body(operation, context)));
+            write(context, answer);
+            outcome = "ok";
+        } finally {
+            MDC.remove("correlation");
+            Timer.builder("berth.http.requests")
+                    .tag("operation", operation.id())
+                    .tag("outcome", outcome)
+                    .register(meters)
+                    .record(Duration.ofNanos(System.nanoTime() - began));
+        }
+    }
+
+    private Caller admit(Operation operation, Context context) {
+        Caller caller = credential(context).flatMap(authenticator::caller).orElseThrow(Unauthenticated::new);
+        rates.take(caller);
+        if (operation.admin()) {
+            caller.requireAdmin();
+        }
+        operation.scope().ifPresent(caller::require);
+        return caller;
+    }
+
+    private static Optional<String> credential(Context context) {
+        String header = context.header("Authorization");
+        if (header != null) {
+            return header.regionMatches(true, 0, "Bearer ", 0, 7)
+                    ? Optional.of(header.substring(7).strip())
+                    : Optional.empty();
+        }
+        return Optional.ofNullable(context.header("X-API-Key")).map(String::strip);
+    }
+
+    private static void checkParameters(Operation operation, Context context) {
+        ObjectNode values = JsonNodeFactory.instance.objectNode();
+        operation.pathParameters().forEach((name, schema) -> {
+            values.put(name, context.pathParam(name));
+            Contract.check(schema, values.get(name));
+        });
+        for (Map.Entry<String, List<String>> parameter : context.queryParamMap().entrySet()) {
+            var schema = operation.queryParameters().get(parameter.getKey());
+            if (schema == null) {
+                throw SandboxException.invalid("there is no parameter '" + parameter.getKey() + "' here");
+            }
+            if (parameter.getValue().size() != 1) {
+                throw SandboxException.invalid("the parameter '" + parameter.getKey() + "' is given more than once");
+            }
+            Contract.check(schema, Parameters.value(parameter.getValue().getFirst(), schema));
+        }
+        for (String required : operation.requiredQuery()) {
+            if (context.queryParam(required) == null) {
+                throw SandboxException.invalid("the parameter '" + required + "' is missing");
+            }
+        }
+    }
+
+    private ObjectNode body(Operation operation, Context context) throws IOException {
+        if (operation.body().isEmpty()) {
+            return JsonNodeFactory.instance.objectNode();
+        }
+        String type = Optional.ofNullable(context.contentType()).orElse("");
+        boolean json = type.toLowerCase(java.util.Locale.ROOT).startsWith("application/json");
+        if (!json) {
+            if (operation.otherBody() && !type.isEmpty()) {
+                return JsonNodeFactory.instance.objectNode();
+            }
+            throw new UnsupportedType();
+        }
+        ObjectNode body = Bodies.read(context.bodyInputStream(), config.mostBodyBytes());
+        Contract.check(operation.body().get(), body);
+        return body;
+    }
+
+    /** 415, which is no kind of failure that anybody but HTTP knows. */
+    private static final class UnsupportedType extends RuntimeException {
+        UnsupportedType() {
+            super("send 'Content-Type: application/json'", null, false, false);
+        }
+    }
+
+    private static void write(Context context, Answer answer) throws IOException {
+        switch (answer) {
+            case Answer.Json(int status, Object value) -> {
+                context.status(status);
+                context.contentType("application/json");
+                context.result(Bodies.JSON.writeValueAsBytes(value));
+            }
+            case Answer.Text(String type, String text) -> {
+                context.contentType(type);
+                context.result(text);
+            }
+            case Answer.Stream stream -> {
+                context.contentType(stream.contentType());
+                stream.length().ifPresent(length -> context.res().setContentLengthLong(length));
+                stream.writer().write(context.res().getOutputStream());
+            }
+            case Answer.Done() -> context.status(204);
+        }
+    }
+
+    // ---- failures ------------------------------------------------------------------------------------------------
+
+    private static Problems.Problem problem(Exception e, Context context) {
+        String request = name(context);
+        return switch (e) {
+            case SandboxException known -> Problems.of(known, request);
+            case Unauthenticated unknown -> Problems.of(unknown, request);
+            case UnsupportedType type ->
+                Problems.plain(415, "unsupported_media_type", String.valueOf(type.getMessage()), request);
+            case HttpResponseException http ->
+                Problems.plain(http.getStatus(), "invalid", "the request could not be understood", request);
+            default -> {
+                LOG.atError().addKeyValue("path", context.path()).setCause(e).log("http.failed");
+                yield Problems.plain(
+                        500,
+                        "internal",
+                        "this should not have happened; the log has more under this request's id",
+                        request);
+            }
+        };
+    }
+
+    private static void answer(Context context, Problems.Problem problem) {
+        if (context.res().isCommitted()) {
+            return;
+        }
+        drain(context);
+        problem.headers().forEach(context::header);
+        context.status(problem.status());
+        context.contentType(Problems.CONTENT_TYPE);
+        context.result(Bodies.JSON.writeValueAsBytes(problem.body()));
+    }
+
+    /**
+     * Reads what is left of a body before it is answered, up to a bound: HTTP/2 would reset the stream otherwise, and many
+     * clients then never see the answer.
+     */
+    private static void drain(Context context) {
+        try {
+            byte[] buffer = new byte[16 << 10];
+            InputStream body = context.bodyInputStream();
+            long left = MOST_DRAINED;
+            for (int n = body.read(buffer); n >= 0 && left > 0; n = body.read(buffer)) {
+                left -= n;
+            }
+        } catch (IOException e) {
+            LOG.debug("a client went away before it was answered", e);
+        }
+    }
+
+    private static String name(Context context) {
+        String known = context.attribute("request");
+        if (known == null) {
+            known = UUID.randomUUID().toString();
+            context.attribute("request", known);
+        }
+        return known;
+    }
+
+    private static String reason(Throwable e) {
+        Throwable cause = e;
+        while (cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        return String.valueOf(cause.getMessage());
+    }
+}

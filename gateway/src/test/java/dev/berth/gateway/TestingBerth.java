@@ -1,0 +1,136 @@
+package dev.berth.gateway;
+
+import dev.berth.gateway.auth.RateLimits;
+import dev.berth.gateway.auth.Scope;
+import dev.berth.gateway.http.ServerConfig;
+import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
+import dev.berth.sandbox.local.TestMachine;
+import dev.berth.session.DirectoryArchives;
+import dev.berth.session.Sessions;
+import dev.berth.session.SessionsConfig;
+import dev.berth.session.TenantLimits;
+import dev.berth.session.TestingDatabase;
+import dev.berth.session.store.Database;
+import dev.berth.session.store.DatabaseConfig;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** The whole server on a free port, with a machine and a database of its own. Needs root and crun. */
+public final class TestingBerth implements AutoCloseable {
+    public static final String ADMIN = "berth_the-operators-own-key";
+
+    private static final JsonMapper JSON = JsonMapper.builder().build();
+
+    private final TestMachine machine = new TestMachine(RuntimeKind.CRUN);
+    private final TestingDatabase postgres = TestingDatabase.create();
+    private final Database database = Database.open(DatabaseConfig.parse(postgres.url()));
+    private final PrometheusMeterRegistry meters = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    private final Sessions sessions;
+    private final Gateway gateway;
+    private final HttpClient client = HttpClient.newHttpClient();
+
+    public TestingBerth() {
+        this(new RateLimits(0, 0));
+    }
+
+    public TestingBerth(RateLimits rates) {
+        sessions = Sessions.open(
+                SessionsConfig.of(machine.data().resolve("spool")),
+                machine.provider(),
+                database,
+                DirectoryArchives.open(machine.data().resolve("archives")),
+                meters,
+                "secret".getBytes(StandardCharsets.UTF_8),
+                _ -> Optional.empty());
+        gateway = Gateway.start(ServerConfig.onLoopback(0), sessions, database, () -> true, meters, ADMIN, rates);
+    }
+
+    public Sessions sessions() {
+        return sessions;
+    }
+
+    public String url() {
+        return "http://127.0.0.1:" + gateway.port();
+    }
+
+    /** A tenant with a key that may do everything. */
+    public String tenant(String name) {
+        sessions.tenant(name, TenantLimits.DEFAULT);
+        return gateway.keys().make(name, "test", Scope.ALL, Optional.empty()).key();
+    }
+
+    /** What came back. */
+    public record Reply(int status, String body, HttpResponse<String> response) {
+        public JsonNode json() {
+            return JSON.readTree(body);
+        }
+
+        public String header(String name) {
+            return response.headers().firstValue(name).orElse("");
+        }
+    }
+
+    public Reply get(String key, String path) {
+        return send(key, "GET", path, "");
+    }
+
+    public Reply delete(String key, String path) {
+        return send(key, "DELETE", path, "");
+    }
+
+    public Reply post(String key, String path, String json) {
+        return send(key, "POST", path, json);
+    }
+
+    public Reply send(String key, String method, String path, String json) {
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url() + path))
+                .method(
+                        method,
+                        json.isEmpty()
+                                ? HttpRequest.BodyPublishers.noBody()
+                                : HttpRequest.BodyPublishers.ofString(json));
+        if (!json.isEmpty()) {
+            request.header("Content-Type", "application/json");
+        }
+        if (!key.isEmpty()) {
+            request.header("Authorization", "Bearer " + key);
+        }
+        return send(request.build());
+    }
+
+    public Reply send(HttpRequest request) {
+        try {
+            HttpResponse<String> response = client.send(request, HttpResponse.BodyHandlers.ofString());
+            return new Reply(response.statusCode(), response.body(), response);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Override
+    public void close() {
+        client.close();
+        gateway.close();
+        sessions.close();
+        database.close();
+        postgres.close();
+        try {
+            machine.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
