@@ -12,5 +12,4 @@ import java.util.Optional;
  * @param tenantClaim which claim names the tenant; {@code sub} if a token has none
  * @param adminRole the value in the claim {@code roles} that makes an operator; nobody if empty
  */
-public record OidcConfig(
-        String issuer, URI jwks, String audience, String tenantClaim, Optional<String> adminRole) {}
+public record OidcConfig(String issuer, URI jwks, String audience, String tenantClaim, Optional<String> adminRole) {}

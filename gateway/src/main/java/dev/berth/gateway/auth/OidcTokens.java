@@ -39,7 +39,8 @@ public final class OidcTokens implements Authenticator {
     public OidcTokens(OidcConfig config) {
         this.config = config;
         try {
-            JWKSource<SecurityContext> keys = JWKSourceBuilder.create(config.jwks().toURL())
+            JWKSource<SecurityContext> keys = JWKSourceBuilder.create(
+                            config.jwks().toURL())
                     .retrying(true)
                     .outageTolerant(java.time.Duration.ofHours(1).toMillis())
                     .build();
@@ -60,13 +61,14 @@ public final class OidcTokens implements Authenticator {
         }
         try {
             JWTClaimsSet claims = processor.process(credential, null);
-            return tenant(claims).map(tenant -> new Caller(
-                    "oidc:" + claims.getSubject(), tenant, isAdmin(claims), Scope.ALL));
+            return tenant(claims)
+                    .map(tenant -> new Caller("oidc:" + claims.getSubject(), tenant, isAdmin(claims), Scope.ALL));
         } catch (ParseException | BadJOSEException e) {
             return Optional.empty();
         } catch (JOSEException e) {
             LOG.warn("could not check a token: {}", e.getMessage());
-            throw SandboxException.unavailable("the keys of the token's issuer cannot be had right now; try again later");
+            throw SandboxException.unavailable(
+                    "the keys of the token's issuer cannot be had right now; try again later");
         }
     }
 
@@ -82,7 +84,8 @@ public final class OidcTokens implements Authenticator {
         try {
             return config.adminRole().isPresent()
                     && claims.getStringListClaim("roles") != null
-                    && claims.getStringListClaim("roles").contains(config.adminRole().get());
+                    && claims.getStringListClaim("roles")
+                            .contains(config.adminRole().get());
         } catch (ParseException e) {
             return false;
         }

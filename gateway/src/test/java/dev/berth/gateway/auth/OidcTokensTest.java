@@ -74,7 +74,8 @@ class OidcTokensTest {
     }
 
     private static String sign(JWSSigner signer, JWSAlgorithm algorithm, JWTClaimsSet claims) throws Exception {
-        SignedJWT jwt = new SignedJWT(new JWSHeader.Builder(algorithm).keyID("one").build(), claims);
+        SignedJWT jwt =
+                new SignedJWT(new JWSHeader.Builder(algorithm).keyID("one").build(), claims);
         jwt.sign(signer);
         return jwt.serialize();
     }
@@ -85,13 +86,18 @@ class OidcTokensTest {
         assertThat(caller.tenant()).isEqualTo("acme");
         assertThat(caller.name()).isEqualTo("oidc:ann");
         assertThat(caller.admin()).isFalse();
-        assertThat(tokens.caller(sign(key, claims().claim("tenant", null).build())).orElseThrow().tenant())
+        assertThat(tokens.caller(sign(key, claims().claim("tenant", null).build()))
+                        .orElseThrow()
+                        .tenant())
                 .isEqualTo("ann");
     }
 
     @Test
     void anOperatorHasTheRole() throws Exception {
-        assertThat(tokens.caller(sign(key, claims().claim("roles", List.of("x", "berth-admin")).build()))
+        assertThat(tokens.caller(sign(
+                                key,
+                                claims().claim("roles", List.of("x", "berth-admin"))
+                                        .build()))
                         .orElseThrow()
                         .admin())
                 .isTrue();
@@ -101,19 +107,28 @@ class OidcTokensTest {
     void whatIsNotTheIssuersIsNotBelieved() throws Exception {
         JWTClaimsSet good = claims().build();
         assertThat(tokens.caller(sign(stranger, good))).as("another's key").isEmpty();
-        assertThat(tokens.caller(new PlainJWT(good).serialize())).as("no signature").isEmpty();
+        assertThat(tokens.caller(new PlainJWT(good).serialize()))
+                .as("no signature")
+                .isEmpty();
         byte[] publicKey = key.toPublicJWK().toJSONString().getBytes(StandardCharsets.UTF_8);
         assertThat(tokens.caller(sign(new MACSigner(publicKey), JWSAlgorithm.HS256, good)))
                 .as("the public key used as a secret")
                 .isEmpty();
-        assertThat(tokens.caller(sign(key, claims().issuer("https://else").build()))).isEmpty();
-        assertThat(tokens.caller(sign(key, claims().audience("other").build()))).isEmpty();
-        assertThat(tokens.caller(sign(key, claims().expirationTime(Date.from(Instant.now().minusSeconds(3600))).build())))
+        assertThat(tokens.caller(sign(key, claims().issuer("https://else").build())))
                 .isEmpty();
-        assertThat(tokens.caller(sign(key, claims().expirationTime(null).build()))).isEmpty();
-        assertThat(tokens.caller(sign(key, claims().claim("tenant", "../other").build()))).isEmpty();
+        assertThat(tokens.caller(sign(key, claims().audience("other").build()))).isEmpty();
+        assertThat(tokens.caller(sign(
+                        key,
+                        claims().expirationTime(Date.from(Instant.now().minusSeconds(3600)))
+                                .build())))
+                .isEmpty();
+        assertThat(tokens.caller(sign(key, claims().expirationTime(null).build())))
+                .isEmpty();
+        assertThat(tokens.caller(sign(key, claims().claim("tenant", "../other").build())))
+                .isEmpty();
         String signed = sign(key, good);
-        assertThat(tokens.caller(signed.substring(0, signed.length() - 4) + "AAAA")).isEmpty();
+        assertThat(tokens.caller(signed.substring(0, signed.length() - 4) + "AAAA"))
+                .isEmpty();
         assertThat(tokens.caller("a.b.c")).isEmpty();
         assertThat(tokens.caller("berth_key")).isEmpty();
     }
