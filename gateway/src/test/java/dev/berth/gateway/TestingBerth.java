@@ -2,6 +2,7 @@ package dev.berth.gateway;
 
 import dev.berth.gateway.auth.RateLimits;
 import dev.berth.gateway.auth.Scope;
+import dev.berth.gateway.config.Sealer;
 import dev.berth.gateway.http.ServerConfig;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.TestMachine;
@@ -52,11 +53,25 @@ public final class TestingBerth implements AutoCloseable {
                 meters,
                 "secret".getBytes(StandardCharsets.UTF_8),
                 _ -> Optional.empty());
-        gateway = Gateway.start(ServerConfig.onLoopback(0), sessions, database, () -> true, meters, ADMIN, rates);
+        gateway = Gateway.start(
+                ServerConfig.onLoopback(0),
+                sessions,
+                database,
+                () -> true,
+                meters,
+                ADMIN,
+                rates,
+                new Sealer(new byte[32]),
+                Optional.empty(),
+                machine.provider().name());
     }
 
     public Sessions sessions() {
         return sessions;
+    }
+
+    public Database database() {
+        return database;
     }
 
     public String url() {

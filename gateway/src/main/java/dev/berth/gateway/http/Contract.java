@@ -30,6 +30,7 @@ public final class Contract {
     /**
      * One operation.
      *
+     * @param alias a second path that is the same
      * @param open whether it needs no credential
      * @param admin whether it needs the operator's
      * @param scope what a key needs to have
@@ -40,6 +41,7 @@ public final class Contract {
             String id,
             String method,
             String path,
+            Optional<String> alias,
             boolean open,
             boolean admin,
             Optional<Scope> scope,
@@ -58,7 +60,8 @@ public final class Contract {
         document.path("paths")
                 .properties()
                 .forEach(path -> path.getValue().properties().forEach(method -> {
-                    if (!method.getKey().equals("parameters")) {
+                    if (!method.getKey().equals("parameters")
+                            && !method.getKey().startsWith("x-")) {
                         operations.add(operation(path.getKey(), method.getKey(), method.getValue()));
                     }
                 }));
@@ -117,6 +120,8 @@ public final class Contract {
                 node.path("operationId").asString(),
                 method.toUpperCase(Locale.ROOT),
                 path,
+                Optional.ofNullable(document.path("paths").path(path).get("x-alias"))
+                        .map(JsonNode::asString),
                 security.isArray() && security.isEmpty(),
                 node.path("x-admin").asBoolean(false),
                 node.has("x-scope")

@@ -72,10 +72,12 @@ public final class HttpServer implements AutoCloseable {
                 if (endpoint == null) {
                     throw new IllegalStateException("nobody answers " + operation.id());
                 }
-                javalin.routes.addHttpHandler(
-                        HandlerType.findOrCreate(operation.method()),
-                        operation.path(),
-                        context -> serve(operation, endpoint, context));
+                HandlerType method = HandlerType.findOrCreate(operation.method());
+                javalin.routes.addHttpHandler(method, operation.path(), context -> serve(operation, endpoint, context));
+                operation
+                        .alias()
+                        .ifPresent(alias -> javalin.routes.addHttpHandler(
+                                method, alias, context -> serve(operation, endpoint, context)));
             }
             refuseTheRest(javalin, contract);
         });
