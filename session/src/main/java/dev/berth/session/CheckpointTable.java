@@ -7,7 +7,15 @@ import org.jdbi.v3.core.Handle;
 
 /** The table {@code checkpoints}: of which turns the files were kept. */
 final class CheckpointTable {
-    record Entry(int turn, String name, Optional<CheckpointId> id) {}
+    /** The name of one that was there and is not any more. */
+    private static final String LOST = "lost";
+
+    record Entry(int turn, String name, Optional<CheckpointId> id) {
+        /** Whether nobody will ever finish it. */
+        boolean lost() {
+            return name.equals(LOST);
+        }
+    }
 
     private CheckpointTable() {}
 
@@ -51,6 +59,21 @@ final class CheckpointTable {
     /** Forgets those for forks, which have a negative turn and are over at once, unless a server was killed meanwhile. */
     static int forgetAbandoned(Handle handle) {
         return handle.createUpdate("DELETE FROM checkpoints WHERE turn < 0 AND created_at < now() - interval '1 hour'")
+                .execute();
+    }
+
+    /**
+     * Notes that a checkpoint is gone. The row stays, because a turn without a row is one that wrote nothing, and that
+     * would be something else.
+     */
+    static void lose(Handle handle, SessionKey key, int turn) {
+        handle.createUpdate("""
+                        UPDATE checkpoints SET checkpoint_id = NULL, name = :name
+                        WHERE tenant = :tenant AND session = :session AND turn = :turn""")
+                .bind("name", LOST)
+                .bind("tenant", key.tenant())
+                .bind("session", key.id())
+                .bind("turn", turn)
                 .execute();
     }
 

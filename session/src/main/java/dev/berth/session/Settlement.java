@@ -172,7 +172,7 @@ final class Settlement {
             Set<CheckpointId> wanted =
                     known.stream().flatMap(entry -> entry.id().stream()).collect(Collectors.toSet());
             if (!there.equals(wanted)
-                    || known.stream().anyMatch(entry -> entry.id().isEmpty())) {
+                    || known.stream().anyMatch(entry -> entry.id().isEmpty() && !entry.lost())) {
                 inCustody(row.key(), custody -> settleCheckpointsOf(custody, row.sandboxId()));
             }
         }
@@ -184,9 +184,14 @@ final class Settlement {
                 .map(Checkpoint::id)
                 .collect(Collectors.toSet());
         for (Entry entry : custody.query(handle -> CheckpointTable.list(handle, custody.key()))) {
-            if (entry.id().isEmpty() || !there.remove(entry.id().get())) {
+            if (entry.id().isEmpty() && !entry.lost()) {
                 custody.query(handle -> {
                     CheckpointTable.remove(handle, custody.key(), entry.turn());
+                    return entry;
+                });
+            } else if (entry.id().isPresent() && !there.remove(entry.id().get())) {
+                custody.query(handle -> {
+                    CheckpointTable.lose(handle, custody.key(), entry.turn());
                     return entry;
                 });
             }

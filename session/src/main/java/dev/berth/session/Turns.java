@@ -158,22 +158,24 @@ public final class Turns {
             throw SandboxException.invalid(
                     "session " + row.key() + " had " + row.turn() + " turns, there is no turn " + turn);
         }
-        List<Entry> kept = custody.query(handle -> CheckpointTable.list(handle, row.key())).stream()
-                .filter(entry -> entry.id().isPresent() && entry.turn() >= 0)
+        List<Entry> known = custody.query(handle -> CheckpointTable.list(handle, row.key())).stream()
+                .filter(entry -> entry.turn() >= 0)
                 .toList();
-        Optional<Entry> exact =
-                kept.stream().filter(entry -> entry.turn() == turn).findFirst();
-        if (exact.isPresent()) {
-            return exact;
-        }
+        // The first write at or after that turn; what is older than all that are known may have been forgotten.
+        Optional<Entry> next =
+                known.stream().filter(entry -> entry.turn() >= turn).min(Comparator.comparingInt(Entry::turn));
+        boolean exact = next.filter(entry -> entry.turn() == turn).isPresent();
         boolean complete = row.autoCheckpoint()
-                && (kept.size() < row.keepCheckpoints() || kept.stream().anyMatch(entry -> entry.turn() < turn));
-        if (!complete) {
+                && (known.size() < row.keepCheckpoints() || known.stream().anyMatch(entry -> entry.turn() < turn));
+        if ((!exact && !complete) || next.filter(entry -> entry.id().isEmpty()).isPresent()) {
             throw SandboxException.notFound("the files before turn " + turn + " of session " + row.key()
                     + " were not kept; there are those before turns "
-                    + kept.stream().map(Entry::turn).toList());
+                    + known.stream()
+                            .filter(entry -> entry.id().isPresent())
+                            .map(Entry::turn)
+                            .toList());
         }
-        return kept.stream().filter(entry -> entry.turn() > turn).min(Comparator.comparingInt(Entry::turn));
+        return next;
     }
 
     /** Puts the files back to how they were before a turn. Processes are ended. */

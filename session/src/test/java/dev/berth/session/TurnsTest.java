@@ -124,6 +124,7 @@ class TurnsTest {
         }
         server.sessions().settle();
         assertThat(server.sessions().turns().kept(key("settled"))).containsExactly(2);
+        assertFails(ErrorCode.NOT_FOUND, () -> server.sessions().rollback(key("settled"), 1, "me"));
         assertThat(server.machine().provider().checkpoints())
                 .filteredOn(point -> point.sandbox().equals(key("settled").sandboxId()))
                 .singleElement()

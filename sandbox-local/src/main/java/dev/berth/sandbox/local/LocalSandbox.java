@@ -390,6 +390,7 @@ final class LocalSandbox implements Sandbox {
                         "checkpoint " + checkpoint + " is of another sandbox; create one from it");
             }
             String tree = box.nextTree(record.tree());
+            machine.store().delete(tree); // left by one that failed after it
             checkpoints.copyTo(entry, tree);
             endProcesses();
             String before = record.tree();
