@@ -16,7 +16,7 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /** Sessions on a machine and a database of a test's own. Needs root and crun. */
-final class TestingSessions implements AutoCloseable {
+public final class TestingSessions implements AutoCloseable {
     static final SessionSpec SPEC = SessionSpec.DEFAULT.withTemplate("host").withIdle(IdlePolicy.NEVER);
     static final byte[] SECRET = "a secret of the tests".getBytes(StandardCharsets.UTF_8);
 
@@ -31,11 +31,11 @@ final class TestingSessions implements AutoCloseable {
     private Database database;
     private Sessions sessions;
 
-    TestingSessions() {
+    public TestingSessions() {
         this(UnaryOperator.identity());
     }
 
-    TestingSessions(UnaryOperator<SessionsConfig> configure) {
+    public TestingSessions(UnaryOperator<SessionsConfig> configure) {
         this(configure, TestingDatabase.create());
     }
 
@@ -97,11 +97,11 @@ final class TestingSessions implements AutoCloseable {
         sessions.forget(key);
     }
 
-    Sessions sessions() {
+    public Sessions sessions() {
         return sessions;
     }
 
-    TestMachine machine() {
+    public TestMachine machine() {
         return machine;
     }
 
@@ -117,11 +117,11 @@ final class TestingSessions implements AutoCloseable {
         return meters;
     }
 
-    static SessionKey key(String id) {
+    public static SessionKey key(String id) {
         return SessionKey.of(SessionKey.DEFAULT_TENANT, id);
     }
 
-    Session resolve(String id) {
+    public Session resolve(String id) {
         return sessions.resolve(key(id), SPEC);
     }
 
@@ -137,7 +137,7 @@ final class TestingSessions implements AutoCloseable {
         return machine.provider().find(key(id).sandboxId());
     }
 
-    static String run(Session session, String script) {
+    public static String run(Session session, String script) {
         var result = session.sandbox().run(Command.shell(script));
         if (result.code() != 0) {
             throw new AssertionError(script + " failed: " + result.stderr());
@@ -146,7 +146,7 @@ final class TestingSessions implements AutoCloseable {
     }
 
     /** Runs a script in the session of that name, brought up for it. */
-    String run(String id, String script) {
+    public String run(String id, String script) {
         try (Session session = resolve(id)) {
             return run(session, script);
         }
