@@ -16,7 +16,7 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /** Sessions on a machine and a database of a test's own. Needs root and crun. */
-public final class TestingSessions implements AutoCloseable {
+final class TestingSessions implements AutoCloseable {
     static final SessionSpec SPEC = SessionSpec.DEFAULT.withTemplate("host").withIdle(IdlePolicy.NEVER);
     static final byte[] SECRET = "a secret of the tests".getBytes(StandardCharsets.UTF_8);
 
@@ -31,11 +31,11 @@ public final class TestingSessions implements AutoCloseable {
     private Database database;
     private Sessions sessions;
 
-    public TestingSessions() {
+    TestingSessions() {
         this(UnaryOperator.identity());
     }
 
-    public TestingSessions(UnaryOperator<SessionsConfig> configure) {
+    TestingSessions(UnaryOperator<SessionsConfig> configure) {
         this(configure, TestingDatabase.create());
     }
 
@@ -97,11 +97,11 @@ public final class TestingSessions implements AutoCloseable {
         sessions.forget(key);
     }
 
-    public Sessions sessions() {
+    Sessions sessions() {
         return sessions;
     }
 
-    public TestMachine machine() {
+    TestMachine machine() {
         return machine;
     }
 
@@ -117,11 +117,11 @@ public final class TestingSessions implements AutoCloseable {
         return meters;
     }
 
-    public static SessionKey key(String id) {
+    static SessionKey key(String id) {
         return SessionKey.of(SessionKey.DEFAULT_TENANT, id);
     }
 
-    public Session resolve(String id) {
+    Session resolve(String id) {
         return sessions.resolve(key(id), SPEC);
     }
 
@@ -137,7 +137,7 @@ public final class TestingSessions implements AutoCloseable {
         return machine.provider().find(key(id).sandboxId());
     }
 
-    public static String run(Session session, String script) {
+    static String run(Session session, String script) {
         var result = session.sandbox().run(Command.shell(script));
         if (result.code() != 0) {
             throw new AssertionError(script + " failed: " + result.stderr());
@@ -146,7 +146,7 @@ public final class TestingSessions implements AutoCloseable {
     }
 
     /** Runs a script in the session of that name, brought up for it. */
-    public String run(String id, String script) {
+    String run(String id, String script) {
         try (Session session = resolve(id)) {
             return run(session, script);
         }

@@ -98,9 +98,7 @@ public record Edit(String path, String oldString, String newString, boolean repl
         }
         workspace.files().write(path, new ByteArrayInputStream(result.bytes));
         return new Edited(
-                path,
-                places.count,
-                Snippet.of(before, places.start, places.end, result.bytes, result.firstEnd));
+                path, places.count, Snippet.of(before, places.start, places.end, result.bytes, result.firstEnd));
     }
 
     private byte[] read(Workspace workspace) {
@@ -123,15 +121,16 @@ public record Edit(String path, String oldString, String newString, boolean repl
     private void checkSize(byte[] before, byte[] wanted, byte[] replacement, int count) {
         long size = before.length + count * (long) Math.max(0, replacement.length - wanted.length);
         if (size > MOST_BYTES_AFTER) {
-            throw SandboxException.limit("could not edit " + path + ": it would have about " + size
-                    + " bytes; use a command such as sed");
+            throw SandboxException.limit(
+                    "could not edit " + path + ": it would have about " + size + " bytes; use a command such as sed");
         }
     }
 
     private SandboxException notFound(byte[] text, byte[] wanted) {
         if (NUMBERED.matcher(oldString).matches()) {
-            return SandboxException.notFound("could not edit " + path
-                    + ": old_string is not in the file; leave out the line numbers and tabs that read puts before each line");
+            return SandboxException.notFound(
+                    "could not edit " + path
+                            + ": old_string is not in the file; leave out the line numbers and tabs that read puts before each line");
         }
         if (Occurrences.Ignoring.WHITE_SPACE.without(wanted).length > 0) {
             Places similar = new Places();

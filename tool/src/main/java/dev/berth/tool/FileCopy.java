@@ -50,7 +50,11 @@ public final class FileCopy {
         public static final Limits DEFAULT = new Limits(100_000, 8L << 30);
     }
 
-    /** A file to be made. @param mode its permission bits; 0644, or what the file has, if empty */
+    /**
+     * A file to be made.
+     *
+     * @param mode its permission bits; 0644, or what the file has, if empty
+     */
     public record Source(String path, byte[] bytes, OptionalInt mode) {}
 
     /** What was not copied, and why. */
@@ -149,7 +153,7 @@ public final class FileCopy {
             attempt(name, () -> {
                 String path = Workspace.path(name);
                 if (workspace.files().makeDirectory(path)) {
-                    workspace.files().chmod(path, entry.getMode() & PERMISSIONS | SEARCHABLE);
+                    workspace.files().chmod(path, (entry.getMode() & PERMISSIONS) | SEARCHABLE);
                 }
             });
         } else if (isPlainFile(entry)) {

@@ -64,8 +64,7 @@ final class FileSource {
         int slash = path.lastIndexOf('/');
         String wanted = path.substring(slash + 1).toLowerCase(Locale.ROOT);
         try {
-            List<FileInfo> beside =
-                    workspace.files().list(slash < 0 ? Workspace.TOP : path.substring(0, slash), 1);
+            List<FileInfo> beside = workspace.files().list(slash < 0 ? Workspace.TOP : path.substring(0, slash), 1);
             if (beside.size() > MOST_COMPARED) {
                 return List.of();
             }

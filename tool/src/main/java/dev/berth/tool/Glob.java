@@ -51,7 +51,8 @@ public record Glob(
                 case "mtime" -> MTIME;
                 case "path" -> PATH;
                 default ->
-                    throw SandboxException.invalid("there is no order '" + Texts.cut(name, 50) + "'; use mtime or path");
+                    throw SandboxException.invalid(
+                            "there is no order '" + Texts.cut(name, 50) + "'; use mtime or path");
             };
         }
 
@@ -65,7 +66,11 @@ public record Glob(
         return new Glob(pattern, Workspace.TOP, List.of(), false, DEFAULT_LIMIT, 0, Sort.MTIME);
     }
 
-    /** One file. @param path relative to the workspace, as the other tools take it */
+    /**
+     * One file.
+     *
+     * @param path relative to the workspace, as the other tools take it
+     */
     public record Match(String path, long size, Instant modifiedAt) {}
 
     /**

@@ -77,12 +77,13 @@ final class GlobPattern {
                 throw SandboxException.denied("could not use the pattern '" + Texts.cut(pattern, 200)
                         + "': it has '..' in it; give one that goes down from the workspace only");
             }
-            boolean again = part.equals("**") && !names.isEmpty() && names.getLast() == Name.ANY_DIRECTORIES;
+            boolean again =
+                    part.equals("**") && !names.isEmpty() && names.getLast().isAnyDirectories();
             if (!part.isEmpty() && !part.equals(".") && !again) {
                 names.add(part.equals("**") ? Name.ANY_DIRECTORIES : Name.parse(part));
             }
         }
-        if (anywhere && names.size() > 1 && names.getLast() == Name.ANY_DIRECTORIES) {
+        if (anywhere && names.size() > 1 && names.getLast().isAnyDirectories()) {
             names.removeLast();
         }
         if (names.size() > MOST_NAMES) {
@@ -162,7 +163,11 @@ final class GlobPattern {
         return positions;
     }
 
-    /** What can match behind another name. @param hidden whether wildcards match names that begin with a dot */
+    /**
+     * What can match behind another name.
+     *
+     * @param hidden whether wildcards match names that begin with a dot
+     */
     long[] step(long[] positions, String name, boolean hidden) {
         int[] chars = name.codePoints().toArray();
         boolean shown = hidden || !name.startsWith(".");
@@ -171,7 +176,7 @@ final class GlobPattern {
             Name[] names = alternatives.get(i);
             for (long left = positions[i] & ~(1L << names.length); left != 0; left &= left - 1) {
                 int at = Long.numberOfTrailingZeros(left);
-                if (names[at] == Name.ANY_DIRECTORIES) {
+                if (names[at].isAnyDirectories()) {
                     next[i] |= shown ? reach(names, at) : 0;
                 } else if ((shown || names[at].beginsWithDot()) && names[at].matches(chars)) {
                     next[i] |= reach(names, at + 1);
@@ -183,7 +188,7 @@ final class GlobPattern {
 
     /** A position, and the one behind {@code **}, which also stands for nothing. */
     private static long reach(Name[] names, int at) {
-        boolean optional = at < names.length && names[at] == Name.ANY_DIRECTORIES;
+        boolean optional = at < names.length && names[at].isAnyDirectories();
         return optional ? 3L << at : 1L << at;
     }
 
@@ -243,6 +248,10 @@ final class GlobPattern {
                 }
             }
             return -1;
+        }
+
+        boolean isAnyDirectories() {
+            return tokens.isEmpty();
         }
 
         boolean beginsWithDot() {

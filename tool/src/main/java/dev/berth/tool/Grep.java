@@ -153,7 +153,11 @@ public record Grep(
                 multiline);
     }
 
-    /** One line. @param context whether it is only shown because it is near one that matches */
+    /**
+     * One line.
+     *
+     * @param context whether it is only shown because it is near one that matches
+     */
     public record Line(String path, long line, String text, boolean context) {}
 
     /**

@@ -15,8 +15,7 @@ final class LinePager {
     /** No character takes more than four bytes. */
     private static final int LINE_BYTES = 4 * LINE_CHARS;
 
-    private static final VarHandle LONGS =
-            MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
+    private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
     private static final long NEWLINES = 0x0a0a_0a0a_0a0a_0a0aL;
     private static final long LOW_BITS = 0x7f7f_7f7f_7f7f_7f7fL;
 

@@ -47,10 +47,7 @@ final class Snippet {
                 .limit(LINES)
                 .forEach(line -> out.append(mark).append(line).append('\n'));
         if (lines.size() > LINES) {
-            out.append(mark)
-                    .append("… ")
-                    .append(lines.size() - LINES)
-                    .append(" more lines\n");
+            out.append(mark).append("… ").append(lines.size() - LINES).append(" more lines\n");
         }
     }
 
