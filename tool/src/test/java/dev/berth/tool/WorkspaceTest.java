@@ -73,7 +73,7 @@ class WorkspaceTest {
 
     @Test
     void appendsAndSetsTheMode() {
-        var append = new FileWrite("log", "x".getBytes(), true, OptionalInt.of(0755));
+        var append = new FileWrite("log", new byte[] {120}, true, OptionalInt.of(0755));
 
         assertThat(append.run(workspace).created()).isTrue();
         assertThat(append.run(workspace).bytesWritten()).isEqualTo(1);
