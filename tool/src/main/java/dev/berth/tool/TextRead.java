@@ -24,7 +24,7 @@ public record TextRead(String path, long offset, int limit) {
     public static final int MOST_LINES = 100_000;
 
     /** A sparse file may claim to have 8 EiB; what is behind this is not counted. */
-    static final long MOST_COUNTED = 16L << 30;
+    static final long MOST_COUNTED = 8L << 30;
 
     private static final int BUFFER = 256 * 1024;
 
@@ -64,7 +64,7 @@ public record TextRead(String path, long offset, int limit) {
         return new RecodedInput(file, charset);
     }
 
-    private TextPage page(InputStream text, Texts.Kind kind) throws IOException {
+    TextPage page(InputStream text, Texts.Kind kind) throws IOException {
         LinePager pager = new LinePager(offset, limit);
         byte[] buffer = new byte[BUFFER];
         long counted = 0;

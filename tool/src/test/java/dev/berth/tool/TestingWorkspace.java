@@ -9,6 +9,7 @@ import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxSpec;
+import dev.berth.sandbox.Signal;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.TestMachine;
 import java.io.ByteArrayInputStream;
@@ -17,13 +18,24 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /** The workspace of a real sandbox, for the tests of one class. Needs root and crun. */
 final class TestingWorkspace implements AutoCloseable {
     private final TestMachine machine = new TestMachine(RuntimeKind.CRUN);
-    private final Sandbox sandbox = machine.provider().create(SandboxSpec.of("tools", "host"));
-    private final Workspace workspace = Workspace.of(sandbox);
+    private final Sandbox sandbox;
+    private final Workspace workspace;
+
+    TestingWorkspace() {
+        this(Map.of());
+    }
+
+    /** @param env variables of every command */
+    TestingWorkspace(Map<String, String> env) {
+        sandbox = machine.provider().create(SandboxSpec.of("tools", "host").withEnv(env));
+        workspace = Workspace.of(sandbox);
+    }
 
     Workspace workspace() {
         return workspace;
@@ -40,11 +52,18 @@ final class TestingWorkspace implements AutoCloseable {
         return result.stdout();
     }
 
-    /** Has a script run on in the workspace, until it is closed. */
-    AutoCloseable background(String script) {
-        var command = sandbox.start(Command.shell(script).withCwd(workspace.directory()));
+    /** Has a process in the sandbox exchange two names all the time, until this is closed. */
+    AutoCloseable swapping(String one, String other) {
+        String script = """
+                import ctypes, sys
+                libc = ctypes.CDLL(None)
+                one, other = (name.encode() for name in sys.argv[1:])
+                while True: libc.renameat2(-100, one, -100, other, 2)
+                """;
+        var command =
+                sandbox.start(Command.of("python3", "-c", script, one, other).withCwd(workspace.directory()));
         return () -> {
-            command.signal(dev.berth.sandbox.Signal.KILL);
+            command.signal(Signal.KILL);
             command.await();
             command.close();
         };
