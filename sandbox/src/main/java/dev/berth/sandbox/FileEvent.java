@@ -3,7 +3,7 @@ package dev.berth.sandbox;
 /**
  * Something that happened to a file below a watched directory.
  *
- * @param path absolute in the sandbox; for {@link Kind#OVERFLOW}, the watched directory
+ * @param path absolute in the sandbox, or relative in a {@linkplain SandboxFiles#within view of a directory}; for {@link Kind#OVERFLOW}, the watched directory
  */
 public record FileEvent(Kind kind, String path) {
     /** What happened. */

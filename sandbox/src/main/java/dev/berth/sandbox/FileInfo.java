@@ -6,7 +6,7 @@ import java.util.Optional;
 /**
  * One entry of a sandbox's filesystem, as it is itself: a link is not followed.
  *
- * @param path absolute in the sandbox
+ * @param path absolute in the sandbox, or relative in a {@linkplain SandboxFiles#within view of a directory}
  * @param mode the permission bits, such as 0644
  * @param uid the owner as the sandbox sees it
  * @param linkTarget where a symbolic link points

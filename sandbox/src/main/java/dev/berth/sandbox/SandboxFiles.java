@@ -52,6 +52,18 @@ public interface SandboxFiles {
     /** Changes the owner, with ids as the sandbox sees them. */
     void chown(String path, int uid, int gid);
 
+    /**
+     * The same files as seen from one directory, which nothing leads out of.
+     *
+     * <p>Paths are relative to it, there and in what is returned; {@code .} is the directory itself. An absolute path, a
+     * {@code ..} and a link that leads outside (an absolute one always counts as such) are refused with {@code denied},
+     * whatever the sandbox plants or swaps meanwhile. What the directory's own path leads to is found anew for every
+     * operation, and it need not be there before.
+     *
+     * @throws SandboxException {@code invalid} if it cannot be a path
+     */
+    SandboxFiles within(String directory);
+
     /** Reports what happens in a directory, and below it if {@code recursive}, until closed. */
     Watch watch(String path, boolean recursive, Consumer<FileEvent> listener);
 

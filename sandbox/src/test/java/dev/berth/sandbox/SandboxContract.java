@@ -588,6 +588,28 @@ public abstract class SandboxContract {
     }
 
     @Test
+    void aViewOfADirectoryIsLeftByNothing() throws IOException {
+        Sandbox sandbox = create();
+        run(sandbox, "mkdir -p ws/sub; echo in > ws/in; ln -s /etc ws/etc; ln -s ../.bashrc ws/up; ln -s in ws/link");
+        SandboxFiles view = sandbox.files().within("ws");
+
+        view.write("sub/deep/new", bytes("new"));
+
+        assertThat(run(sandbox, "cat ws/sub/deep/new; stat -c %U ws/sub/deep").stdout())
+                .isEqualTo("newuser\n");
+        assertThat(view.list("sub", 2).stream().map(FileInfo::path)).containsExactly("sub/deep", "sub/deep/new");
+        assertThat(text(view.read("link"))).isEqualTo("in\n");
+        for (String path : List.of("/etc/passwd", "../ws/in", "sub/../in", "etc/passwd", "up")) {
+            assertFails(ErrorCode.DENIED, () -> view.read(path));
+            assertFails(ErrorCode.DENIED, () -> view.write(path, bytes("x")));
+        }
+        assertFails(ErrorCode.DENIED, () -> view.move("in", "etc/in"));
+        assertFails(ErrorCode.DENIED, () -> view.remove("etc/passwd"));
+        assertFails(ErrorCode.DENIED, () -> view.list("etc", 1));
+        assertFails(ErrorCode.INVALID, () -> view.read("a\0b"));
+    }
+
+    @Test
     void watchesADirectoryAndThoseMadeLater() throws Exception {
         needs(Capability.WATCH);
         Sandbox sandbox = create();

@@ -61,6 +61,11 @@ final class FileErrors {
         };
     }
 
+    static SandboxException outside(SandboxPath path) {
+        return SandboxException.denied(
+                "could not use " + path + ": it leads outside of the workspace; use a path that stays inside");
+    }
+
     static SandboxException notAFile(String doing, SandboxPath path, Stat stat) {
         return SandboxException.invalid("could not " + doing + " " + path + ": it "
                 + (stat.isDirectory() ? "is a directory, " : "") + "is not a regular file; name a regular file");

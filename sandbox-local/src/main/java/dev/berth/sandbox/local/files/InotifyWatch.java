@@ -5,7 +5,6 @@ import dev.berth.sandbox.FileEvent.Kind;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxFiles;
 import dev.berth.sandbox.local.linux.ErrnoException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -63,7 +62,8 @@ final class InotifyWatch implements SandboxFiles.Watch {
         this.tree = tree;
     }
 
-    static InotifyWatch start(Supplier<Path> root, SandboxPath path, boolean recursive, Consumer<FileEvent> listener)
+    static InotifyWatch start(
+            Supplier<Resolver> root, SandboxPath path, boolean recursive, Consumer<FileEvent> listener)
             throws ErrnoException {
         Inotify inotify = Inotify.open();
         try {

@@ -23,6 +23,9 @@ import java.util.function.Supplier;
  * that does not follow links. Nothing is opened but with O_PATH, which opens neither device nor pipe, until its type has
  * been seen on that very descriptor.
  *
+ * <p>In a {@linkplain RootFiles#within view of a directory} that directory takes the place of the root, with
+ * RESOLVE_BENEATH: where RESOLVE_IN_ROOT would turn a link back at the root, the kernel refuses it with EXDEV.
+ *
  * <p>The root is opened anew for every operation: a rollback replaces what is mounted there, and a descriptor that is
  * kept would hold the old one.
  */
@@ -31,19 +34,23 @@ final class Resolver implements AutoCloseable {
     private static final int TRIES = 200;
 
     private static final long INSIDE = FileCalls.RESOLVE_IN_ROOT | FileCalls.RESOLVE_NO_MAGICLINKS;
+    private static final long BENEATH = FileCalls.RESOLVE_BENEATH | FileCalls.RESOLVE_NO_MAGICLINKS;
     private static final long BELOW =
             FileCalls.RESOLVE_BENEATH | FileCalls.RESOLVE_NO_SYMLINKS | FileCalls.RESOLVE_NO_MAGICLINKS;
 
     private final Fd root;
+    private final long rules;
 
-    private Resolver(Fd root) {
+    private Resolver(Fd root, long rules) {
         this.root = root;
+        this.rules = rules;
     }
 
     static Resolver open(Supplier<Path> root) {
         try {
             return new Resolver(
-                    FileCalls.open(root.get().toString().getBytes(StandardCharsets.UTF_8), O_PATH | O_DIRECTORY));
+                    FileCalls.open(root.get().toString().getBytes(StandardCharsets.UTF_8), O_PATH | O_DIRECTORY),
+                    INSIDE);
         } catch (ErrnoException e) {
             throw new SandboxException(
                     ErrorCode.UNAVAILABLE,
@@ -52,19 +59,28 @@ final class Resolver implements AutoCloseable {
         }
     }
 
+    /** For a view of a directory that is found by this one, which is closed. */
+    Resolver within(SandboxPath directory) {
+        try (this) {
+            return new Resolver(resolve(directory, O_PATH | O_DIRECTORY), BENEATH);
+        } catch (ErrnoException e) {
+            throw FileErrors.of("use the directory", directory, e);
+        }
+    }
+
     /** What a path leads to, opened with O_PATH; links are followed, inside the root. */
     Fd find(SandboxPath path) throws ErrnoException {
-        return openat2(root, path.bytes(), O_PATH, INSIDE);
+        return resolve(path, O_PATH);
     }
 
     /** As {@link #find}, but a link as the last component is not followed. */
     Fd findItself(SandboxPath path) throws ErrnoException {
-        return openat2(root, path.bytes(), O_PATH | O_NOFOLLOW, INSIDE);
+        return resolve(path, O_PATH | O_NOFOLLOW);
     }
 
     /** The directory that holds the last component of a path, opened with O_PATH. */
     Fd parent(SandboxPath path) throws ErrnoException {
-        return openat2(root, path.parent().bytes(), O_PATH | O_DIRECTORY, INSIDE);
+        return resolve(path.parent(), O_PATH | O_DIRECTORY);
     }
 
     /** A regular file, opened with these flags. */
@@ -108,8 +124,18 @@ final class Resolver implements AutoCloseable {
 
     /** What a name in a directory stands for, opened with O_PATH; a link is not followed. */
     static Fd findIn(Fd directory, byte[] name) throws ErrnoException {
-        return openat2(
-                directory, name, O_PATH | O_NOFOLLOW, FileCalls.RESOLVE_BENEATH | FileCalls.RESOLVE_NO_MAGICLINKS);
+        return openat2(directory, name, O_PATH | O_NOFOLLOW, BENEATH);
+    }
+
+    private Fd resolve(SandboxPath path, int flags) throws ErrnoException {
+        try {
+            return openat2(root, path.bytes(), flags, rules);
+        } catch (ErrnoException e) {
+            if (e.errno() == ErrnoException.EXDEV) {
+                throw FileErrors.outside(path);
+            }
+            throw e;
+        }
     }
 
     private static Fd openat2(Fd directory, byte[] path, int flags, long resolve) throws ErrnoException {

@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
@@ -38,9 +39,9 @@ import java.util.function.Supplier;
 public final class RootFiles implements SandboxFiles {
     static final int FILE_MODE = 0644;
 
-    private final Supplier<Path> root;
+    private final Supplier<Resolver> root;
     private final Owner owner;
-    private final String home;
+    private final Function<String, SandboxPath> parser;
 
     /**
      * @param root where the root is mounted on the host now; asked for every operation
@@ -48,9 +49,20 @@ public final class RootFiles implements SandboxFiles {
      * @param home the default user's home in the sandbox, where relative paths begin
      */
     public RootFiles(Supplier<Path> root, int uid, int gid, String home) {
+        String begin = SandboxPath.parse(home, "/").text();
+        this(() -> Resolver.open(root), Owner.inside(uid, gid), path -> SandboxPath.parse(path, begin));
+    }
+
+    private RootFiles(Supplier<Resolver> root, Owner owner, Function<String, SandboxPath> parser) {
         this.root = root;
-        this.owner = Owner.inside(uid, gid);
-        this.home = SandboxPath.parse(home, "/").text();
+        this.owner = owner;
+        this.parser = parser;
+    }
+
+    @Override
+    public SandboxFiles within(String directory) {
+        SandboxPath checked = parser.apply(directory);
+        return new RootFiles(() -> root.get().within(checked), owner, SandboxPath::parseBelow);
     }
 
     @Override
@@ -162,7 +174,7 @@ public final class RootFiles implements SandboxFiles {
     @Override
     public void move(String from, String to) {
         on("move", from, (resolver, source) -> {
-            SandboxPath target = SandboxPath.parse(to, home);
+            SandboxPath target = parser.apply(to);
             byte[] oldName = source.name("move");
             byte[] newName = target.name("move to");
             try (Fd oldParent = resolver.parent(source);
@@ -247,7 +259,7 @@ public final class RootFiles implements SandboxFiles {
 
     @Override
     public Watch watch(String path, boolean recursive, Consumer<FileEvent> listener) {
-        SandboxPath checked = SandboxPath.parse(path, home);
+        SandboxPath checked = parser.apply(path);
         try {
             return InotifyWatch.start(root, checked, recursive, listener);
         } catch (ErrnoException e) {
@@ -269,8 +281,8 @@ public final class RootFiles implements SandboxFiles {
     }
 
     private <T> T on(String doing, String path, Operation<T> operation) {
-        SandboxPath checked = SandboxPath.parse(path, home);
-        try (Resolver resolver = Resolver.open(root)) {
+        SandboxPath checked = parser.apply(path);
+        try (Resolver resolver = root.get()) {
             return operation.run(resolver, checked);
         } catch (ErrnoException e) {
             throw FileErrors.of(doing, checked, e);

@@ -9,26 +9,67 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A checked path of a sandbox: absolute, without empty and {@code .} components, short enough for the kernel.
+ * A checked path of a sandbox, without empty and {@code .} components, short enough for the kernel. It is absolute, or
+ * relative to the directory of a {@linkplain RootFiles#within view}, which itself is {@code .} then.
  *
- * <p>A {@code ..} is kept, since only the kernel knows what it means behind a link; it never leads above the root.
+ * <p>A {@code ..} is kept, since only the kernel knows what it means behind a link; it never leads above the root. The
+ * caller of a view may not write one at all, but a link in it may have some.
  */
 record SandboxPath(String text) {
     private static final int PATH_MAX = 4096;
     private static final int NAME_MAX = 255;
 
     static final SandboxPath ROOT = new SandboxPath("/");
+    static final SandboxPath TOP = new SandboxPath(".");
 
     /** @throws SandboxException {@code invalid} if it cannot be a path */
     static SandboxPath parse(String path, String home) {
+        check(path);
+        return new SandboxPath("/" + String.join("/", components(path.startsWith("/") ? path : home + "/" + path)));
+    }
+
+    /** As the caller of a view gives it. @throws SandboxException {@code denied} if it leads outside by its words */
+    static SandboxPath parseBelow(String path) {
+        check(path);
+        if (path.startsWith("/")) {
+            throw SandboxException.denied("could not use the path " + path
+                    + ": it is absolute, which leads outside of the workspace; use one relative to the workspace");
+        }
+        List<String> components = components(path);
+        if (components.contains("..")) {
+            throw SandboxException.denied("could not use the path " + path
+                    + ": it has '..' in it, which may lead outside of the workspace; use one without");
+        }
+        return relative(components);
+    }
+
+    /** Where this leads if it is a link to that. @throws SandboxException {@code denied} if it leaves a view at once */
+    SandboxPath linkedTo(String target) {
+        if (text.startsWith("/")) {
+            return parse(target, parent().text());
+        }
+        check(target);
+        if (target.startsWith("/")) {
+            throw FileErrors.outside(this);
+        }
+        return relative(components(parent().text() + "/" + target));
+    }
+
+    private static SandboxPath relative(List<String> components) {
+        return components.isEmpty() ? TOP : new SandboxPath(String.join("/", components));
+    }
+
+    private static void check(String path) {
         if (path.isEmpty()) {
             throw SandboxException.invalid("could not use the path: it is empty; give the path of a file or directory");
         }
         if (path.indexOf('\0') >= 0) {
             throw SandboxException.invalid("could not use the path: it has a NUL character in it; remove that");
         }
-        String absolute = path.startsWith("/") ? path : home + "/" + path;
-        List<String> components = Arrays.stream(absolute.split("/"))
+    }
+
+    private static List<String> components(String path) {
+        List<String> components = Arrays.stream(path.split("/"))
                 .filter(c -> !c.isEmpty() && !c.equals("."))
                 .toList();
         int length = 1;
@@ -44,24 +85,32 @@ record SandboxPath(String text) {
             throw SandboxException.invalid("could not use the path: it has " + length + " bytes; use one of less than "
                     + PATH_MAX + ", such as one relative to a link");
         }
-        return new SandboxPath("/" + String.join("/", components));
+        return components;
     }
 
     byte[] bytes() {
         return encode(text);
     }
 
+    /** Whether there is nothing above it: the root, or the directory of a view. */
     boolean isRoot() {
-        return text.length() == 1;
+        return text.equals("/") || text.equals(".");
     }
 
     SandboxPath parent() {
         int slash = text.lastIndexOf('/');
-        return slash <= 0 ? ROOT : new SandboxPath(text.substring(0, slash));
+        if (slash > 0) {
+            return new SandboxPath(text.substring(0, slash));
+        }
+        return slash == 0 ? ROOT : TOP;
     }
 
     SandboxPath child(String name) {
-        return new SandboxPath(isRoot() ? "/" + name : text + "/" + name);
+        return switch (text) {
+            case "." -> new SandboxPath(name);
+            case "/" -> new SandboxPath("/" + name);
+            default -> new SandboxPath(text + "/" + name);
+        };
     }
 
     String lastComponent() {
@@ -71,9 +120,9 @@ record SandboxPath(String text) {
     /** The last component, to be used in the parent directory. @throws SandboxException {@code invalid} if it is none */
     byte[] name(String doing) {
         String name = lastComponent();
-        if (name.isEmpty() || name.equals("..")) {
+        if (isRoot() || name.equals("..")) {
             throw SandboxException.invalid("could not " + doing + " " + text + ": "
-                    + (isRoot() ? "it is the root of the sandbox" : "it does not end in a name")
+                    + (isRoot() ? "it is the top directory itself" : "it does not end in a name")
                     + "; name a file or directory below it");
         }
         return encode(name);

@@ -2,7 +2,6 @@ package dev.berth.sandbox.local.files;
 
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.local.linux.ErrnoException;
-import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
@@ -26,13 +25,13 @@ final class WatchedTree {
 
     private static final byte[] TOP = {};
 
-    private final Supplier<Path> root;
+    private final Supplier<Resolver> root;
     private final SandboxPath path;
     private final boolean recursive;
     private final Inotify inotify;
     private final Map<Integer, Directory> directories = new HashMap<>();
 
-    WatchedTree(Supplier<Path> root, SandboxPath path, boolean recursive, Inotify inotify) {
+    WatchedTree(Supplier<Resolver> root, SandboxPath path, boolean recursive, Inotify inotify) {
         this.root = root;
         this.path = path;
         this.recursive = recursive;
@@ -68,7 +67,7 @@ final class WatchedTree {
     /** Watches a directory, and the ones in it if the watch is recursive, and tells what is in them. */
     void add(Directory directory, Consumer<SandboxPath> found) throws ErrnoException {
         Deque<Directory> waiting = new ArrayDeque<>(List.of(directory));
-        try (Resolver resolver = Resolver.open(root);
+        try (Resolver resolver = root.get();
                 Fd top = resolver.directory("watch", path)) {
             for (Directory next = waiting.poll(); next != null; next = waiting.poll()) {
                 addOne(top, next, waiting, found);

@@ -55,7 +55,7 @@ record WriteTarget(SandboxPath path, Fd directory, byte[] name, Optional<Stat> e
             throw SandboxException.invalid("could not " + doing + " " + link
                     + ": it is a link to a name that is not UTF-8; use a link to another name");
         }
-        return SandboxPath.parse(target, link.parent().text());
+        return link.linkedTo(target);
     }
 
     @Override
