@@ -103,8 +103,8 @@ public final class Turns {
                 .toList();
     }
 
-    /** A checkpoint to start from, until it is closed. */
-    interface Point extends AutoCloseable {
+    /** A checkpoint to start from or to compare with, until it is closed. */
+    public interface Point extends AutoCloseable {
         CheckpointId id();
 
         @Override
@@ -112,7 +112,7 @@ public final class Turns {
     }
 
     /** The files as they were before a turn, or as they are now if that is the same or if no turn is given. */
-    Point point(Session session, OptionalInt turn) {
+    public Point point(Session session, OptionalInt turn) {
         SessionKey key = session.key();
         try (Custody custody = parts.custody(key)) {
             SessionInfo row = custody.row().orElseThrow(() -> unknown(key));

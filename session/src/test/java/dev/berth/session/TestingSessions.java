@@ -16,8 +16,9 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /** Sessions on a machine and a database of a test's own. Needs root and crun. */
-final class TestingSessions implements AutoCloseable {
-    static final SessionSpec SPEC = SessionSpec.DEFAULT.withTemplate("host").withIdle(IdlePolicy.NEVER);
+public final class TestingSessions implements AutoCloseable {
+    public static final SessionSpec SPEC =
+            SessionSpec.DEFAULT.withTemplate("host").withIdle(IdlePolicy.NEVER);
     static final byte[] SECRET = "a secret of the tests".getBytes(StandardCharsets.UTF_8);
 
     private final TestMachine machine;
@@ -31,7 +32,7 @@ final class TestingSessions implements AutoCloseable {
     private Database database;
     private Sessions sessions;
 
-    TestingSessions() {
+    public TestingSessions() {
         this(UnaryOperator.identity());
     }
 
@@ -73,7 +74,7 @@ final class TestingSessions implements AutoCloseable {
     }
 
     /** As another server that is started after this one ended in good order. */
-    Sessions restart() {
+    public Sessions restart() {
         sessions.close();
         database.close();
         machine.reopen();
@@ -97,11 +98,11 @@ final class TestingSessions implements AutoCloseable {
         sessions.forget(key);
     }
 
-    Sessions sessions() {
+    public Sessions sessions() {
         return sessions;
     }
 
-    TestMachine machine() {
+    public TestMachine machine() {
         return machine;
     }
 
@@ -117,11 +118,11 @@ final class TestingSessions implements AutoCloseable {
         return meters;
     }
 
-    static SessionKey key(String id) {
+    public static SessionKey key(String id) {
         return SessionKey.of(SessionKey.DEFAULT_TENANT, id);
     }
 
-    Session resolve(String id) {
+    public Session resolve(String id) {
         return sessions.resolve(key(id), SPEC);
     }
 

@@ -1,0 +1,82 @@
+package dev.berth.tool;
+
+import dev.berth.sandbox.Command;
+import dev.berth.sandbox.Exit;
+import dev.berth.session.Session;
+import dev.berth.session.Turns;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.OptionalInt;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+
+/**
+ * Runs commands in the sandbox of a session, each as a fresh process.
+ *
+ * <p>A call that runs out of time has its output so far, and nothing that it started is left: its process group is killed
+ * by the guest, and what left the group is looked for. After a call that ended in time, what it put into the background
+ * goes on.
+ */
+public final class Runner {
+    private final OutputStore outputs;
+    private final Turns turns;
+    private final RandomGenerator random;
+
+    public Runner(OutputStore outputs, Turns turns, RandomGenerator random) {
+        this.outputs = outputs;
+        this.turns = turns;
+        this.random = random;
+    }
+
+    /**
+     * Runs a command to its end.
+     *
+     * @throws dev.berth.sandbox.SandboxException {@code invalid} for a timeout that is too long, a reserved variable or a
+     *     working directory that is not there; {@code not_found} for a program that is not there; {@code denied} in a
+     *     read-only workspace; {@code unsupported} if changes are asked for and the provider cannot tell them
+     */
+    public RunResult run(Session session, ToolSettings settings, RunRequest request) {
+        CallTerms.checkWritable(settings);
+        Duration timeout = CallTerms.timeout(settings, request.timeout());
+        String mark = mark(random);
+        Command command = Command.of(request.argv())
+                .withCwd(request.cwd())
+                .withEnv(CallTerms.env(settings, request.env(), mark))
+                .withTimeout(timeout);
+        Command fed = request.stdin().isPresent() ? command.withStdin() : command;
+        session.beforeWrite();
+        return withChanges(session, request.changes(), () -> run(session, settings, request, fed, mark));
+    }
+
+    private RunResult run(Session session, ToolSettings settings, RunRequest request, Command command, String mark) {
+        long began = System.nanoTime();
+        try (CapturedOutput output = new CapturedOutput(outputs, session.key(), settings.outputBytes())) {
+            Exit exit = Execution.run(
+                    session.sandbox(), command, request.stdin(), output.stdout()::write, output.stderr()::write);
+            if (exit.timedOut()) {
+                Leftovers.kill(session.sandbox(), mark);
+            }
+            return Execution.result(exit, Duration.ofNanos(System.nanoTime() - began), output);
+        }
+    }
+
+    /**
+     * Tells what differs from before the call. It is the whole sandbox that is compared, so what other calls change in
+     * the same time is among it.
+     */
+    private RunResult withChanges(Session session, boolean wanted, Supplier<RunResult> call) {
+        if (!wanted) {
+            return call.get();
+        }
+        try (Turns.Point before = turns.point(session, OptionalInt.empty())) {
+            RunResult result = call.get();
+            return result.withChanges(session.sandbox().changesSince(before.id()));
+        }
+    }
+
+    static String mark(RandomGenerator random) {
+        byte[] bytes = new byte[16];
+        random.nextBytes(bytes);
+        return HexFormat.of().formatHex(bytes);
+    }
+}
