@@ -2,6 +2,7 @@ package dev.berth.gateway.http;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.Map;
 import java.util.OptionalLong;
 
 /** What a request is answered with. */
@@ -10,7 +11,8 @@ public sealed interface Answer {
     record Json(int status, Object value) implements Answer {}
 
     /** Bytes that are written as they come. */
-    record Stream(String contentType, OptionalLong length, Writer writer) implements Answer {}
+    record Stream(String contentType, OptionalLong length, Map<String, String> headers, Writer writer)
+            implements Answer {}
 
     /** Text that is there already. */
     record Text(String contentType, String text) implements Answer {}

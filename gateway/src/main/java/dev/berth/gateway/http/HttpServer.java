@@ -293,6 +293,7 @@ public final class HttpServer implements AutoCloseable {
             }
             case Answer.Stream stream -> {
                 context.contentType(stream.contentType());
+                stream.headers().forEach(context::header);
                 stream.length().ifPresent(length -> context.res().setContentLengthLong(length));
                 stream.writer().write(context.res().getOutputStream());
             }
