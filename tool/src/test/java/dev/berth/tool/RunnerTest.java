@@ -161,7 +161,7 @@ final class RunnerTest {
     void leavesNothingRunningOfACommandThatRanOutOfTime() {
         RunResult result = fixture.bash(
                 session,
-                "sleep 1001 & setsid sleep 1002 & timeout 1003 sleep 1003 & (setsid bash -c 'sleep 1004; true' &)"
+                "sleep 1001 & setsid sleep 1002 & timeout 1003 sleep 1003 & (setsid bash -c 'sleep 1004; true' &);"
                         + " trap '' TERM INT; sleep 1005",
                 Duration.ofSeconds(1));
         assertThat(result.timedOut()).isTrue();
