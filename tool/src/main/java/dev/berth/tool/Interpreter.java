@@ -10,6 +10,7 @@ import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.Signal;
 import dev.berth.session.Session;
 import dev.berth.session.SessionKey;
+import dev.berth.session.Turns;
 import java.io.ByteArrayInputStream;
 import java.time.Duration;
 import java.util.List;
@@ -63,11 +64,13 @@ public final class Interpreter {
     private record Attached(RunningCommand command, boolean restarted) {}
 
     private final OutputStore outputs;
+    private final ChangeWatch changes;
     private final RandomGenerator random;
     private final Map<Name, Slot> slots = new ConcurrentHashMap<>();
 
-    public Interpreter(OutputStore outputs, RandomGenerator random) {
+    public Interpreter(OutputStore outputs, Turns turns, RandomGenerator random) {
         this.outputs = outputs;
+        this.changes = new ChangeWatch(turns);
         this.random = random;
     }
 
@@ -82,6 +85,13 @@ public final class Interpreter {
         CallTerms.checkLanguage(settings, request.language());
         Duration timeout = CallTerms.timeout(settings, request.timeout());
         session.beforeWrite();
+        return request.changes()
+                ? changes.around(
+                        session, () -> execute(session, settings, request, timeout), ExecuteResult::withChanges)
+                : execute(session, settings, request, timeout);
+    }
+
+    private ExecuteResult execute(Session session, ToolSettings settings, ExecuteRequest request, Duration timeout) {
         return request.context().isPresent()
                 ? stateful(
                         session, settings, request, timeout, request.context().get())
