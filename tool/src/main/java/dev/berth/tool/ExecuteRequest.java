@@ -14,6 +14,7 @@ import java.util.regex.Pattern;
  * @param env the call's own variables
  * @param timeout the settings' one if empty
  * @param context whose state to go on with; none if empty, then the code starts from nothing and leaves nothing
+ * @param changes whether to tell which files were created, modified and deleted
  */
 public record ExecuteRequest(
         Language language,
@@ -21,7 +22,8 @@ public record ExecuteRequest(
         String cwd,
         Map<String, String> env,
         Optional<Duration> timeout,
-        Optional<String> context) {
+        Optional<String> context,
+        boolean changes) {
     public static final String DEFAULT_CONTEXT = "default";
 
     private static final int LONGEST = 1 << 20;
@@ -44,15 +46,15 @@ public record ExecuteRequest(
     }
 
     public static ExecuteRequest of(Language language, String code, String cwd) {
-        return new ExecuteRequest(language, code, cwd, Map.of(), Optional.empty(), Optional.empty());
+        return new ExecuteRequest(language, code, cwd, Map.of(), Optional.empty(), Optional.empty(), false);
     }
 
     public ExecuteRequest withEnv(Map<String, String> newEnv) {
-        return new ExecuteRequest(language, code, cwd, newEnv, timeout, context);
+        return new ExecuteRequest(language, code, cwd, newEnv, timeout, context, changes);
     }
 
     public ExecuteRequest withTimeout(Duration newTimeout) {
-        return new ExecuteRequest(language, code, cwd, env, Optional.of(newTimeout), context);
+        return new ExecuteRequest(language, code, cwd, env, Optional.of(newTimeout), context, changes);
     }
 
     public ExecuteRequest stateful() {
@@ -60,6 +62,10 @@ public record ExecuteRequest(
     }
 
     public ExecuteRequest inContext(String name) {
-        return new ExecuteRequest(language, code, cwd, env, timeout, Optional.of(name));
+        return new ExecuteRequest(language, code, cwd, env, timeout, Optional.of(name), changes);
+    }
+
+    public ExecuteRequest withChanges() {
+        return new ExecuteRequest(language, code, cwd, env, timeout, context, true);
     }
 }

@@ -1,5 +1,7 @@
 package dev.berth.tool;
 
+import dev.berth.sandbox.Change;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -10,4 +12,8 @@ import java.util.Optional;
  * @param restarted whether the state of earlier calls was lost before this one, which began with nothing
  * @param stateLost whether this call ended the interpreter, so that the next one begins with nothing
  */
-public record ExecuteResult(RunResult run, Optional<String> result, boolean restarted, boolean stateLost) {}
+public record ExecuteResult(RunResult run, Optional<String> result, boolean restarted, boolean stateLost) {
+    ExecuteResult withChanges(List<Change> found) {
+        return new ExecuteResult(run.withChanges(found), result, restarted, stateLost);
+    }
+}

@@ -41,6 +41,7 @@ final class Execution {
 
     /** Runs it with its own timeout; what it prints goes to the sinks. */
     static Exit run(Sandbox sandbox, Command command, Optional<InputStream> stdin, Sink stdout, Sink stderr) {
+        boolean interrupted = false;
         try (RunningCommand running = sandbox.start(command)) {
             try {
                 stdin.ifPresent(source -> Thread.ofVirtual().name("stdin").start(() -> feed(running, source)));
@@ -53,29 +54,27 @@ final class Execution {
                 errors.get();
                 Exit exit = running.await();
                 return running.dropped() > 0 ? exit.withLimitsHit(and(exit.limitsHit(), Limit.OUTPUT)) : exit;
-            } catch (InterruptedException e) {
-                throw kill(running, e);
-            } catch (ExecutionException e) {
-                throw kill(running, e.getCause() == null ? e : e.getCause());
-            } catch (IOException | SandboxException e) {
-                throw kill(running, e);
+            } catch (InterruptedException | ExecutionException | IOException | SandboxException e) {
+                // An interrupted thread closes the channel it writes to, and that is everybody's link to the sandbox.
+                interrupted = Thread.interrupted() || e instanceof InterruptedException;
+                kill(running);
+                throw asSandboxException(e);
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
             }
         }
     }
 
     /** Whoever waited for it is gone, or cannot hear it: it should not go on alone. */
-    private static SandboxException kill(RunningCommand running, Throwable why) {
-        boolean interrupted = Thread.interrupted() || why instanceof InterruptedException;
+    private static void kill(RunningCommand running) {
         running.signal(Signal.KILL);
         try {
             running.await(DYING); // a command that has ended is forgotten when it is closed
         } catch (SandboxException e) {
             LOG.debug("a command was lost with its sandbox", e);
         }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-        return asSandboxException(why);
     }
 
     static SandboxException asSandboxException(Throwable why) {

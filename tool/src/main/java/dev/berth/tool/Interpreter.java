@@ -10,8 +10,8 @@ import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.Signal;
 import dev.berth.session.Session;
 import dev.berth.session.SessionKey;
+import dev.berth.session.Turns;
 import java.io.ByteArrayInputStream;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -21,8 +21,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.random.RandomGenerator;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Runs code in python, bash or node: in a fresh process, or in one that lives on and keeps what earlier calls defined.
@@ -39,7 +37,6 @@ import org.slf4j.LoggerFactory;
  * between calls belongs to none, and is not kept.
  */
 public final class Interpreter {
-    private static final Logger LOG = LoggerFactory.getLogger(Interpreter.class);
     private static final String TAG = "berth-interpreter/";
     private static final int MOST_CONTEXTS = 8;
     private static final int LONGEST_QUEUE = 16;
@@ -67,11 +64,13 @@ public final class Interpreter {
     private record Attached(RunningCommand command, boolean restarted) {}
 
     private final OutputStore outputs;
+    private final ChangeWatch changes;
     private final RandomGenerator random;
     private final Map<Name, Slot> slots = new ConcurrentHashMap<>();
 
-    public Interpreter(OutputStore outputs, RandomGenerator random) {
+    public Interpreter(OutputStore outputs, Turns turns, RandomGenerator random) {
         this.outputs = outputs;
+        this.changes = new ChangeWatch(turns);
         this.random = random;
     }
 
@@ -86,6 +85,13 @@ public final class Interpreter {
         CallTerms.checkLanguage(settings, request.language());
         Duration timeout = CallTerms.timeout(settings, request.timeout());
         session.beforeWrite();
+        return request.changes()
+                ? changes.around(
+                        session, () -> execute(session, settings, request, timeout), ExecuteResult::withChanges)
+                : execute(session, settings, request, timeout);
+    }
+
+    private ExecuteResult execute(Session session, ToolSettings settings, ExecuteRequest request, Duration timeout) {
         return request.context().isPresent()
                 ? stateful(
                         session, settings, request, timeout, request.context().get())
@@ -165,6 +171,11 @@ public final class Interpreter {
                     CapturedOutput output = new CapturedOutput(outputs, session.key(), settings.outputBytes())) {
                 return call(session.sandbox(), name, settings, request, timeout, slot, attached, output, began);
             }
+        } catch (SandboxException e) {
+            if (e.getCause() instanceof InterruptedException) {
+                Thread.currentThread().interrupt();
+            }
+            throw e;
         } finally {
             slot.lock.unlock();
         }
@@ -186,11 +197,7 @@ public final class Interpreter {
         InterpreterCall call = new InterpreterCall(command, mark, output.stdout()::write, output.stderr()::write);
         slot.used = true;
         slot.idle = false;
-        try {
-            call.send(driver.request(mark, settings.outputBytes(), request.code()));
-        } catch (IOException e) {
-            LOG.debug("the interpreter of {} ended at the request", request.language(), e);
-        }
+        call.send(driver.request(mark, settings.outputBytes(), request.code()));
         Optional<Boolean> ended;
         try {
             ended = call.await(timeout);
@@ -291,15 +298,10 @@ public final class Interpreter {
         InterpreterCall question = new InterpreterCall(command, mark, (_, _, _) -> {}, (_, _, _) -> {});
         try {
             question.send(Driver.of(name.language()).request(mark, 0, ""));
-            Optional<Boolean> answered = question.await(timeout);
-            if (answered.isEmpty()) {
-                command.close();
-                throw busy();
-            }
-            return answered.get();
-        } catch (IOException e) {
-            LOG.debug("the interpreter {} ended at the question", name, e);
-            return false;
+            return question.await(timeout).orElseThrow(Interpreter::busy);
+        } catch (SandboxException e) {
+            command.close();
+            throw e;
         }
     }
 

@@ -15,6 +15,8 @@ import java.util.concurrent.TimeoutException;
 
 /** One call of an interpreter that lives on: a request, and what it prints until the driver says that it is over. */
 final class InterpreterCall {
+    private static final Duration DYING = Duration.ofSeconds(2);
+
     private final RunningCommand interpreter;
     private final FrameScanner stdout;
     private final FrameScanner stderr;
@@ -27,13 +29,27 @@ final class InterpreterCall {
         this.stderr = new FrameScanner(mark, false, false, stderr);
     }
 
-    /** @throws IOException if the interpreter reads no more */
-    void send(byte[] request) throws IOException {
+    /** Nothing is waited for here: an interpreter that does not read its request runs out of time like any other. */
+    void send(byte[] request) {
         Thread.ofVirtual().name("stdout").start(() -> read(interpreter.stdout(), stdout, stdoutEnded));
         Thread.ofVirtual().name("stderr").start(() -> read(interpreter.stderr(), stderr, stderrEnded));
-        OutputStream stdin = interpreter.stdin();
-        stdin.write(request);
-        stdin.flush();
+        Thread.ofVirtual().name("stdin").start(() -> write(request));
+    }
+
+    private void write(byte[] request) {
+        try {
+            OutputStream stdin = interpreter.stdin();
+            stdin.write(request);
+            stdin.flush();
+        } catch (IOException e) {
+            try {
+                if (interpreter.await(DYING).isEmpty()) {
+                    stdoutEnded.completeExceptionally(e);
+                }
+            } catch (SandboxException lost) {
+                stdoutEnded.completeExceptionally(lost);
+            }
+        }
     }
 
     private static void read(InputStream stream, FrameScanner scanner, CompletableFuture<Boolean> ended) {
@@ -55,6 +71,8 @@ final class InterpreterCall {
     /**
      * Waits for the end of the call.
      *
+     * @throws SandboxException because of an {@link InterruptedException}, which is for the caller to keep: this thread has
+     *     still to write to the sandbox
      * @return whether the driver said so; otherwise the interpreter has ended; empty if neither came in time
      */
     Optional<Boolean> await(Duration patience) {
@@ -68,7 +86,6 @@ final class InterpreterCall {
         } catch (ExecutionException e) {
             throw Execution.asSandboxException(e);
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
             throw SandboxException.unavailable("the call was broken off; try again", e);
         }
     }

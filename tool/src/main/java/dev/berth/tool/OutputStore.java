@@ -145,7 +145,12 @@ public final class OutputStore {
     }
 
     /** Removes what is too old, and then the oldest until the rest is not too much. */
-    public synchronized void sweep() {
+    public void sweep() {
+        sweep(0);
+    }
+
+    /** @param room how much has to fit in besides */
+    private synchronized void sweep(int room) {
         record Kept(Path path, long size, Instant written) {}
         List<Kept> all = new ArrayList<>();
         Instant oldest = clock.instant().minus(bounds.age());
@@ -168,7 +173,8 @@ public final class OutputStore {
             used = all.stream().mapToLong(Kept::size).sum();
             all.sort(Comparator.comparing(Kept::written));
             // A tenth more than needed, so that a full store is not swept for each next write.
-            long target = used > bounds.totalBytes() ? bounds.totalBytes() / 10 * 9 : bounds.totalBytes();
+            long total = bounds.totalBytes();
+            long target = used + room > total ? total / 10 * 9 - room : total;
             for (Kept kept : all) {
                 if (used <= target) {
                     break;
@@ -203,7 +209,7 @@ public final class OutputStore {
 
     private synchronized boolean reserve(int bytes) {
         if (used + bytes > bounds.totalBytes()) {
-            sweep();
+            sweep(bytes);
         }
         if (used + bytes > bounds.totalBytes()) {
             return false;

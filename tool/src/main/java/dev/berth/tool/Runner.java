@@ -6,8 +6,6 @@ import dev.berth.session.Session;
 import dev.berth.session.Turns;
 import java.time.Duration;
 import java.util.HexFormat;
-import java.util.OptionalInt;
-import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
@@ -19,12 +17,12 @@ import java.util.random.RandomGenerator;
  */
 public final class Runner {
     private final OutputStore outputs;
-    private final Turns turns;
+    private final ChangeWatch changes;
     private final RandomGenerator random;
 
     public Runner(OutputStore outputs, Turns turns, RandomGenerator random) {
         this.outputs = outputs;
-        this.turns = turns;
+        this.changes = new ChangeWatch(turns);
         this.random = random;
     }
 
@@ -45,7 +43,9 @@ public final class Runner {
                 .withTimeout(timeout);
         Command fed = request.stdin().isPresent() ? command.withStdin() : command;
         session.beforeWrite();
-        return withChanges(session, request.changes(), () -> run(session, settings, request, fed, mark));
+        return request.changes()
+                ? changes.around(session, () -> run(session, settings, request, fed, mark), RunResult::withChanges)
+                : run(session, settings, request, fed, mark);
     }
 
     private RunResult run(Session session, ToolSettings settings, RunRequest request, Command command, String mark) {
@@ -57,20 +57,6 @@ public final class Runner {
                 Leftovers.kill(session.sandbox(), mark);
             }
             return Execution.result(exit, Duration.ofNanos(System.nanoTime() - began), output);
-        }
-    }
-
-    /**
-     * Tells what differs from before the call. It is the whole sandbox that is compared, so what other calls change in
-     * the same time is among it.
-     */
-    private RunResult withChanges(Session session, boolean wanted, Supplier<RunResult> call) {
-        if (!wanted) {
-            return call.get();
-        }
-        try (Turns.Point before = turns.point(session, OptionalInt.empty())) {
-            RunResult result = call.get();
-            return result.withChanges(session.sandbox().changesSince(before.id()));
         }
     }
 

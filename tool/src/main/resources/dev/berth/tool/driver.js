@@ -12,6 +12,7 @@
   process.argv.splice(1);
   const [OUT, ERR] = [4, 5];
   const exit = process.exit.bind(process);
+  const {stdout, stderr} = process;
 
   // The pipe is shared with process.stdout, which may have made it non-blocking.
   function put(fd, text) {
@@ -50,6 +51,7 @@
     useGlobal: true,
     breakEvalOnSigint: true,
   });
+  server.removeAllListeners('SIGINT'); // it would close itself at the second
   server._domain?.removeAllListeners('error');
   server._domain?.on('error', late);
   process.on('unhandledRejection', late);
@@ -66,16 +68,38 @@
   let fail;
   process.on('SIGINT', () => fail?.(new Error('interrupted')));
 
+  function flush(stream) {
+    return stream.destroyed || stream.writableEnded
+      ? undefined
+      : new Promise(done => Writable.prototype.write.call(stream, '', () => done()));
+  }
+
+  async function flushAll() {
+    await flush(stdout);
+    await flush(stderr);
+  }
+
   function evaluate(code, name) {
     return new Promise((resolve, reject) => {
       fail = reject;
-      server.eval(code + '\n', server.context, name, (error, value) => {
-        if (error) {
-          reject(error instanceof repl.Recoverable ? error.err : error);
-        } else {
-          resolve(value);
-        }
-      });
+      // What the REPL does to be interruptible takes the signal from its listeners, unless they listen anew.
+      const listeners = process.listeners('SIGINT');
+      process.removeAllListeners('SIGINT');
+      try {
+        start(code, name, resolve, reject);
+      } finally {
+        listeners.forEach(listener => process.on('SIGINT', listener));
+      }
+    });
+  }
+
+  function start(code, name, resolve, reject) {
+    server.eval(code + '\n', server.context, name, (error, value) => {
+      if (error) {
+        reject(error instanceof repl.Recoverable ? error.err : error);
+      } else {
+        resolve(value);
+      }
     });
   }
 
@@ -90,6 +114,7 @@
         ? {code: 0, result: result.slice(0, limit), cut: result.length - limit}
         : {code: 0, result};
     } catch (error) {
+      await flushAll();
       put(ERR, describe(error) + '\n');
       return {code: error?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED' || error?.message === 'interrupted' ? 130 : 1};
     } finally {
@@ -108,6 +133,7 @@
     const outcome = await run(Buffer.from(fields[3], 'base64').toString(), Number(fields[1]));
     const ascii = JSON.stringify(outcome).replace(/[\u007f-\uffff]/g,
       c => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+    await flushAll();
     put(ERR, mark + '>');
     put(OUT, mark + '>' + ascii + '\n');
     if (once) {

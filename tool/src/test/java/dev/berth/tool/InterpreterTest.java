@@ -3,11 +3,14 @@ package dev.berth.tool;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.sandbox.Change;
 import dev.berth.sandbox.Command;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.Limit;
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.template.TestingTemplates;
 import dev.berth.session.Session;
+import dev.berth.session.TestingSessions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -92,7 +95,7 @@ final class InterpreterTest {
         return switch (language) {
             case BASH -> "trap '' INT; echo before; while :; do sleep 1; done";
             case PYTHON ->
-                "print('before')\nwhile True:\n  try:\n    while True: pass\n  except KeyboardInterrupt: pass";
+                "import time\nprint('before')\nwhile True:\n  try: time.sleep(9)\n  except BaseException: pass";
             case NODE -> "console.log('before'); await 1; while (true) {}";
         };
     }
@@ -276,6 +279,31 @@ final class InterpreterTest {
         assertThat(session.sandbox().files().list(RunFixture.CWD, 5)).isEmpty();
     }
 
+    @ParameterizedTest
+    @EnumSource
+    void worksInTheBaseTemplateForAUserWhoIsNotRoot(Language language) {
+        TestingTemplates.base();
+        try (Session base = fixture.newSession(TestingSessions.SPEC.withTemplate("base"))) {
+            fixture.keep(base, language, define(language));
+            ExecuteResult hung = fixture.keep(base, language, hang(language), SHORT);
+            assertThat(hung.run().timedOut()).isTrue();
+            assertThat(hung.stateLost()).isFalse();
+            assertThat(fixture.keep(base, language, show(language)).run().stdout())
+                    .isEqualTo("x=41\n");
+            assertThat(fixture.once(base, language, define(language)).run().ok())
+                    .isTrue();
+        }
+    }
+
+    @Test
+    void tellsWhatCodeChanged() {
+        ExecuteRequest request = ExecuteRequest.of(Language.PYTHON, "open('new', 'w').write('123')", RunFixture.CWD);
+        ExecuteResult result = fixture.interpreter()
+                .execute(session, ToolSettings.DEFAULT, request.stateful().withChanges());
+        assertThat(result.run().changes().orElseThrow()).contains(new Change(Change.Kind.CREATED, "/workspace/new", 3));
+        assertThat(result.result()).contains("3");
+    }
+
     // ---- python --------------------------------------------------------------------------------------------------
 
     @Test
@@ -443,7 +471,8 @@ final class InterpreterTest {
     @ParameterizedTest
     @CsvSource({"PYTHON, false", "PYTHON, true", "NODE, false", "NODE, true"})
     void saysWhenTheSandboxHasNoSuchLanguage(Language language, boolean stateful) {
-        try (Session without = fixture.sessionWithPath("/nowhere:/workspace/bin")) {
+        try (Session without =
+                fixture.newSession(TestingSessions.SPEC.withEnv(Map.of("PATH", "/nowhere:/workspace/bin")))) {
             without.sandbox().files().makeDirectory("/workspace/bin");
             without.sandbox().run(Command.of("/bin/ln", "-s", "/bin/bash", "/workspace/bin/bash"));
             ExecuteRequest request = ExecuteRequest.of(language, "1", RunFixture.CWD);

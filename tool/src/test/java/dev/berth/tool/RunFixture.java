@@ -1,12 +1,12 @@
 package dev.berth.tool;
 
 import dev.berth.session.Session;
+import dev.berth.session.SessionSpec;
 import dev.berth.session.TestingSessions;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.Map;
 import java.util.UUID;
 
 /** What runs things, on a machine of a test's own. Needs root and crun. */
@@ -23,14 +23,14 @@ final class RunFixture implements AutoCloseable {
         Path directory = testing.machine().data().resolve("outputs");
         outputs = OutputStore.open(directory, OutputStore.Bounds.DEFAULT, InstantSource.system(), random);
         runner = new Runner(outputs, testing.sessions().turns(), random);
-        interpreter = new Interpreter(outputs, random);
+        interpreter = new Interpreter(outputs, testing.sessions().turns(), random);
     }
 
     /** As another server that is started after this one ended. */
     void restart() {
         testing.restart();
         runner = new Runner(outputs, testing.sessions().turns(), random);
-        interpreter = new Interpreter(outputs, random);
+        interpreter = new Interpreter(outputs, testing.sessions().turns(), random);
     }
 
     Session newSession() {
@@ -43,11 +43,8 @@ final class RunFixture implements AutoCloseable {
         return session;
     }
 
-    Session sessionWithPath(String path) {
-        Session session = testing.sessions()
-                .resolve(
-                        TestingSessions.key("s-" + UUID.randomUUID()),
-                        TestingSessions.SPEC.withEnv(Map.of("PATH", path)));
+    Session newSession(SessionSpec spec) {
+        Session session = testing.sessions().resolve(TestingSessions.key("s-" + UUID.randomUUID()), spec);
         session.sandbox().files().makeDirectory(CWD);
         return session;
     }

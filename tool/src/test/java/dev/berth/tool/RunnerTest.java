@@ -161,7 +161,7 @@ final class RunnerTest {
     void leavesNothingRunningOfACommandThatRanOutOfTime() {
         RunResult result = fixture.bash(
                 session,
-                "sleep 1001 & setsid sleep 1002 & timeout 1003 sleep 1003 & (setsid bash -c 'sleep 1004; true' &)"
+                "sleep 1001 & setsid sleep 1002 & timeout 1003 sleep 1003 & (setsid bash -c 'sleep 1004; true' &);"
                         + " trap '' TERM INT; sleep 1005",
                 Duration.ofSeconds(1));
         assertThat(result.timedOut()).isTrue();
@@ -179,9 +179,9 @@ final class RunnerTest {
 
     @Test
     void doesNotWaitForABackgroundProcessThatKeepsPrinting() {
-        RunResult result = fixture.bash(session, "yes noise & echo started", Duration.ofSeconds(20));
+        RunResult result = fixture.bash(session, "yes noise & echo started >&2", Duration.ofSeconds(20));
         assertThat(result.timedOut()).isFalse();
-        assertThat(result.stdout()).contains("started\n");
+        assertThat(result.stderr()).isEqualTo("started\n");
         assertThat(session.sandbox().commands()).isEmpty();
     }
 
