@@ -184,12 +184,13 @@ final class Settlement {
                 .map(Checkpoint::id)
                 .collect(Collectors.toSet());
         for (Entry entry : custody.query(handle -> CheckpointTable.list(handle, custody.key()))) {
-            if (entry.id().isEmpty() && !entry.lost()) {
+            boolean gone = entry.id().isPresent() && !there.remove(entry.id().get());
+            if ((entry.id().isEmpty() && !entry.lost()) || (gone && entry.turn() < 0)) {
                 custody.query(handle -> {
                     CheckpointTable.remove(handle, custody.key(), entry.turn());
                     return entry;
                 });
-            } else if (entry.id().isPresent() && !there.remove(entry.id().get())) {
+            } else if (gone) {
                 custody.query(handle -> {
                     CheckpointTable.lose(handle, custody.key(), entry.turn());
                     return entry;

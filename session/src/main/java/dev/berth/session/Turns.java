@@ -84,11 +84,12 @@ public final class Turns {
                 .skip(keep)
                 .forEach(old -> {
                     try {
-                        old.id().ifPresent(parts.provider()::deleteCheckpoint);
+                        // The row first: a checkpoint without one is removed by the next settlement.
                         custody.query(handle -> {
                             CheckpointTable.remove(handle, custody.key(), old.turn());
                             return old;
                         });
+                        old.id().ifPresent(parts.provider()::deleteCheckpoint);
                     } catch (SandboxException e) {
                         parts.journal().trouble(custody.key(), SessionEvent.of("checkpoint.delete.failed"), e);
                     }
