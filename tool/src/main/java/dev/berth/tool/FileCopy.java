@@ -3,8 +3,10 @@ package dev.berth.tool;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
 import java.io.BufferedInputStream;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -125,7 +127,7 @@ public final class FileCopy {
             }
             copy(entry, tar);
             // What is left of a refused entry goes by here, and not within the next header's budget.
-            tar.transferTo(java.io.OutputStream.nullOutputStream());
+            tar.transferTo(OutputStream.nullOutputStream());
             budget.allowHeader();
         }
         return Optional.empty();
@@ -216,7 +218,7 @@ public final class FileCopy {
     }
 
     /** An entry of an archive as a stream of its own, whose end is not the archive's. */
-    private static final class KeptOpen extends java.io.FilterInputStream {
+    private static final class KeptOpen extends FilterInputStream {
         KeptOpen(InputStream content) {
             super(content);
         }

@@ -8,6 +8,7 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.SequenceInputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -261,6 +262,51 @@ class FileCopyTest {
                 .isEqualTo(size));
 
         assertThat(workspace.files().stat("large").size()).isEqualTo(size);
+        assertThat(allocated).isLessThan(16 << 20);
+    }
+
+    @Test
+    void aDirectoryGoesOutAsItIs() throws IOException {
+        testing.sh("""
+                mkdir -p 'd/sub ünï/empty'; echo 1 > d/a; printf x > "d/sub ünï/$(printf 'n%.0s' $(seq 200))"
+                chmod 751 d/a; ln -s /etc/passwd d/link; ln -s /etc d/etc; mkfifo d/pipe; touch -d @1700000000 d/a
+                """);
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+
+        new DirectoryTar("d").writeTo(bytes, workspace);
+
+        testing.put("t.tar", bytes.toByteArray());
+        testing.sh("mkdir out; tar xf t.tar -C out; rm d/pipe; diff -r --no-dereference d out");
+        assertThat(testing.sh("stat -c '%a %Y' out/a; readlink out/link")).isEqualTo("751 1700000000\n/etc/passwd\n");
+        FileCopy.Copied back = copy(bytes.toByteArray());
+        assertThat(back.written()).isEqualTo(2);
+        assertThat(back.refused()).isEqualTo(2);
+    }
+
+    @Test
+    void aDirectoryThatChangesMeanwhileGivesAWholeArchive() throws Exception {
+        testing.sh("mkdir -p d/sub; echo inside > d/sub/passwd; ln -s /etc d/out");
+        try (var _ = testing.swapping("d/sub", "d/out")) {
+            for (int i = 0; i < 200; i++) {
+                ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+                new DirectoryTar(".").writeTo(bytes, workspace);
+                assertThat(bytes.toString(StandardCharsets.UTF_8)).doesNotContain("root:");
+            }
+        }
+    }
+
+    @Test
+    void aLargeFileGoesOutInConstantMemory() {
+        testing.sh("truncate -s 2G large");
+
+        long allocated = allocated(() -> {
+            try {
+                new DirectoryTar(".").writeTo(OutputStream.nullOutputStream(), workspace);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+
         assertThat(allocated).isLessThan(16 << 20);
     }
 }
