@@ -80,8 +80,8 @@ public record Edit(String path, String oldString, String newString, boolean repl
     }
 
     private Edited edit(Workspace workspace, byte[] wanted, byte[] replacement) {
+        FileInfo state = FileSource.stat(workspace, "edit", path);
         byte[] before = read(workspace);
-        FileInfo state = workspace.files().stat(path);
         boolean literal = oldString.indexOf('\r') >= 0 || !hasReturns(before);
         Occurrences occurrences =
                 new Occurrences(wanted, literal ? Occurrences.Ignoring.NOTHING : Occurrences.Ignoring.RETURNS);
