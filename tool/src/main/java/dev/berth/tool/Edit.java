@@ -28,6 +28,11 @@ import java.util.stream.Collectors;
  * @param path relative to the workspace
  */
 public record Edit(String path, String oldString, String newString, boolean replaceAll) {
+    /** Detail: {@code old_string_empty}, {@code strings_identical}, {@code old_string_not_found} or {@code …_not_unique}. */
+    public static final String REASON = "reason";
+    /** Detail of {@code old_string_not_unique}: how often it is there. */
+    public static final String MATCHES = "matches";
+
     static final int MOST_BYTES = 50 << 20;
 
     private static final int MOST_BYTES_AFTER = 2 * MOST_BYTES;
@@ -45,11 +50,13 @@ public record Edit(String path, String oldString, String newString, boolean repl
         path = Workspace.filePath("edit", path);
         if (oldString.isEmpty()) {
             throw SandboxException.invalid("could not edit " + path
-                    + ": old_string is empty; give the text to replace, or use write to make a new file");
+                            + ": old_string is empty; give the text to replace, or use write to make a new file")
+                    .with(REASON, "old_string_empty");
         }
         if (oldString.equals(newString)) {
             throw SandboxException.invalid("could not edit " + path
-                    + ": old_string and new_string are the same; give the text as it should be as new_string");
+                            + ": old_string and new_string are the same; give the text as it should be as new_string")
+                    .with(REASON, "strings_identical");
         }
     }
 
@@ -73,20 +80,24 @@ public record Edit(String path, String oldString, String newString, boolean repl
     }
 
     private Edited edit(Workspace workspace, byte[] wanted, byte[] replacement) {
+        FileInfo state = FileSource.stat(workspace, "edit", path);
         byte[] before = read(workspace);
-        FileInfo state = workspace.files().stat(path);
         boolean literal = oldString.indexOf('\r') >= 0 || !hasReturns(before);
         Occurrences occurrences =
                 new Occurrences(wanted, literal ? Occurrences.Ignoring.NOTHING : Occurrences.Ignoring.RETURNS);
         Places places = new Places();
         occurrences.in(before, places);
         if (places.count == 0) {
-            throw notFound(before, wanted);
+            throw SandboxException.conflict(
+                            "could not edit " + path + ": old_string is not in the file; " + whatToDo(before, wanted))
+                    .with(REASON, "old_string_not_found");
         }
         if (places.count > 1 && !replaceAll) {
             throw SandboxException.conflict("could not edit " + path + ": old_string is there " + places.count
-                    + " times, " + places.lines(before)
-                    + "; add lines around it until it is unique, or set replace_all to replace them all");
+                            + " times, " + places.lines(before)
+                            + "; add lines around it until it is unique, or set replace_all to replace them all")
+                    .with(REASON, "old_string_not_unique")
+                    .with(MATCHES, places.count);
         }
         byte[] withReturns = literal ? replacement : withReturns(replacement);
         checkSize(before, wanted, withReturns, places.count);
@@ -126,23 +137,19 @@ public record Edit(String path, String oldString, String newString, boolean repl
         }
     }
 
-    private SandboxException notFound(byte[] text, byte[] wanted) {
+    private String whatToDo(byte[] text, byte[] wanted) {
         if (NUMBERED.matcher(oldString).matches()) {
-            return SandboxException.notFound(
-                    "could not edit " + path
-                            + ": old_string is not in the file; leave out the line numbers and tabs that read puts before each line");
+            return "leave out the line numbers and tabs that read puts before each line";
         }
         if (Occurrences.Ignoring.WHITE_SPACE.without(wanted).length > 0) {
             Places similar = new Places();
             new Occurrences(wanted, Occurrences.Ignoring.WHITE_SPACE).in(text, similar);
             if (similar.count > 0) {
-                return SandboxException.notFound("could not edit " + path
-                        + ": old_string is not in the file, but it is there with other white space (indentation, tabs or line ends), "
-                        + similar.lines(text) + "; read those lines and copy them exactly");
+                return "it is there with other white space (indentation, tabs or line ends), " + similar.lines(text)
+                        + ": read those lines and copy them exactly";
             }
         }
-        return SandboxException.notFound("could not edit " + path
-                + ": old_string is not in the file; read the file again and copy the text exactly");
+        return "read the file again and copy the text exactly";
     }
 
     private static boolean hasReturns(byte[] text) {

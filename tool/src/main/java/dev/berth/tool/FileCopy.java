@@ -3,8 +3,11 @@ package dev.berth.tool;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
 import java.io.BufferedInputStream;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -34,6 +37,7 @@ public final class FileCopy {
     private int refused;
     private int written;
     private long bytes;
+    private Optional<Refused> stopped = Optional.empty();
 
     private FileCopy(Workspace workspace, Limits limits) {
         this.workspace = workspace;
@@ -73,9 +77,8 @@ public final class FileCopy {
         FileCopy copy = new FileCopy(workspace, limits);
         int entries = 0;
         for (Source source : sources) {
-            Optional<Refused> stop = copy.overLimit(source.path, ++entries, source.bytes.length);
-            if (stop.isPresent()) {
-                return copy.done(stop);
+            if (copy.isOver(source.path, ++entries, source.bytes.length)) {
+                break;
             }
             copy.attempt(source.path, () -> {
                 new FileWrite(source.path, source.bytes, false, source.mode).run(workspace);
@@ -83,7 +86,7 @@ public final class FileCopy {
                 copy.bytes += source.bytes.length;
             });
         }
-        return copy.done(Optional.empty());
+        return copy.done();
     }
 
     /** @param stream a tar archive, perhaps packed with gzip; it is not closed */
@@ -91,18 +94,19 @@ public final class FileCopy {
         FileCopy copy = new FileCopy(workspace, limits);
         try {
             BudgetInput budget = new BudgetInput(unpacked(stream));
-            return copy.done(copy.read(new TarArchiveInputStream(budget, "UTF-8"), budget));
+            copy.read(new TarArchiveInputStream(budget, "UTF-8"), budget);
         } catch (IOException | RuntimeException e) {
             if (e instanceof SandboxException known) {
                 throw known;
             }
             // The archive reader throws about anything when what it reads makes no sense.
-            return copy.done(Optional.of(new Refused(
+            copy.stopped = Optional.of(new Refused(
                     "",
                     ErrorCode.INVALID,
                     "could not read the archive any further: it is damaged, cut off or no tar archive ("
-                            + Texts.cut(String.valueOf(e.getMessage()), 200) + "); make it anew")));
+                            + Texts.cut(String.valueOf(e.getMessage()), 200) + "); make it anew"));
         }
+        return copy.done();
     }
 
     private static InputStream unpacked(InputStream stream) throws IOException {
@@ -113,41 +117,39 @@ public final class FileCopy {
         return magic == GZIP ? new GZIPInputStream(buffered, 64 * 1024) : buffered;
     }
 
-    /** @return why it ended before the archive did */
-    private Optional<Refused> read(TarArchiveInputStream tar, BudgetInput budget) throws IOException {
+    private void read(TarArchiveInputStream tar, BudgetInput budget) throws IOException {
         int entries = 0;
         budget.allowHeader();
         for (TarArchiveEntry entry = tar.getNextEntry(); entry != null; entry = tar.getNextEntry()) {
             budget.allowContent();
-            Optional<Refused> stop = overLimit(entry.getName(), ++entries, entry.isFile() ? entry.getSize() : 0);
-            if (stop.isPresent()) {
-                return stop;
+            if (isOver(entry.getName(), ++entries, isPlainFile(entry) ? entry.getSize() : 0)) {
+                return;
             }
             copy(entry, tar);
             // What is left of a refused entry goes by here, and not within the next header's budget.
-            tar.transferTo(java.io.OutputStream.nullOutputStream());
+            tar.transferTo(OutputStream.nullOutputStream());
             budget.allowHeader();
         }
-        return Optional.empty();
     }
 
-    private Optional<Refused> overLimit(String path, int entries, long size) {
+    /** Whether nothing more is taken, because of what happened before or because of this entry. */
+    private boolean isOver(String path, int entries, long size) {
         if (entries > limits.entries) {
-            return Optional.of(new Refused(
-                    path,
-                    ErrorCode.LIMIT,
-                    "stopped here: there are more than " + limits.entries + " entries; copy them in several parts"));
+            stop(path, "there are more than " + limits.entries + " entries");
+        } else if (size > limits.bytes - bytes) {
+            stop(path, "there are more than " + limits.bytes + " bytes");
         }
-        if (size > limits.bytes - bytes) {
-            return Optional.of(new Refused(
-                    path,
-                    ErrorCode.LIMIT,
-                    "stopped here: there are more than " + limits.bytes + " bytes; copy them in several parts"));
-        }
-        return Optional.empty();
+        return stopped.isPresent();
     }
 
-    private void copy(TarArchiveEntry entry, InputStream content) throws IOException {
+    private void stop(String path, String why) {
+        if (stopped.isEmpty()) {
+            String message = "stopped here: " + why + "; copy them in several parts";
+            stopped = Optional.of(new Refused(Texts.cut(path, 1000), ErrorCode.LIMIT, message));
+        }
+    }
+
+    private void copy(TarArchiveEntry entry, InputStream content) {
         String name = entry.getName();
         if (entry.isDirectory()) {
             attempt(name, () -> {
@@ -157,9 +159,10 @@ public final class FileCopy {
                 }
             });
         } else if (isPlainFile(entry)) {
+            EntryInput whole = new EntryInput(content);
             attempt(name, () -> {
                 String path = Workspace.filePath("copy", name);
-                workspace.files().write(path, new KeptOpen(content), entry.getMode() & PERMISSIONS);
+                whole.orItsFailure(() -> workspace.files().write(path, whole, entry.getMode() & PERMISSIONS));
                 written++;
                 bytes += entry.getSize();
             });
@@ -192,14 +195,15 @@ public final class FileCopy {
         };
     }
 
-    /** One file or directory; what fails because of the sandbox as a whole ends the copy. */
+    /** One file or directory. What concerns the sandbox as a whole is thrown, except that its disk is full. */
     private void attempt(String path, Runnable action) {
         try {
             action.run();
         } catch (SandboxException e) {
             switch (e.code()) {
-                case GONE, UNAVAILABLE, LIMIT, TIMEOUT, UNSUPPORTED -> throw e;
                 case NOT_FOUND, INVALID, DENIED, CONFLICT -> refuse(path, e.code(), e.getMessage());
+                case LIMIT -> stopped = Optional.of(new Refused(path, e.code(), e.getMessage()));
+                case GONE, UNAVAILABLE, TIMEOUT, UNSUPPORTED -> throw e;
             }
         }
     }
@@ -211,14 +215,34 @@ public final class FileCopy {
         }
     }
 
-    private Copied done(Optional<Refused> stopped) {
+    private Copied done() {
         return new Copied(written, bytes, refused, List.copyOf(errors), stopped);
     }
 
-    /** An entry of an archive as a stream of its own, whose end is not the archive's. */
-    private static final class KeptOpen extends java.io.FilterInputStream {
-        KeptOpen(InputStream content) {
+    /** An entry of an archive as a stream of its own, which tells a failure of the archive from one of the sandbox. */
+    private static final class EntryInput extends FilterInputStream {
+        private Optional<IOException> failure = Optional.empty();
+
+        EntryInput(InputStream content) {
             super(content);
+        }
+
+        @Override
+        public int read(byte[] target, int offset, int length) throws IOException {
+            try {
+                return super.read(target, offset, length);
+            } catch (IOException e) {
+                failure = Optional.of(e);
+                throw e;
+            }
+        }
+
+        void orItsFailure(Runnable use) {
+            try {
+                use.run();
+            } catch (SandboxException e) {
+                throw failure.<RuntimeException>map(UncheckedIOException::new).orElse(e);
+            }
         }
 
         @Override

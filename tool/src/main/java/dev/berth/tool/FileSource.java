@@ -32,6 +32,15 @@ final class FileSource {
         }
     }
 
+    /** What is there now, to see later whether it changed; a link is not followed. */
+    static FileInfo stat(Workspace workspace, String doing, String path) {
+        try {
+            return workspace.files().stat(path);
+        } catch (SandboxException e) {
+            throw e.code() == ErrorCode.NOT_FOUND ? missing(workspace, doing, path, e) : e;
+        }
+    }
+
     static SandboxException unreadable(String doing, String path, IOException e) {
         return SandboxException.unavailable("could not " + doing + " " + path + ": reading it failed; try again", e);
     }

@@ -3,6 +3,8 @@ package dev.berth.tool;
 import dev.berth.sandbox.Command;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
+import java.io.IOException;
+import java.io.InputStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -222,16 +224,12 @@ public record Grep(
             if (e.code() != ErrorCode.NOT_FOUND) {
                 throw e;
             }
-            // no directory: then a file, or nothing
-            close(FileSource.open(workspace, "search", path));
-        }
-    }
-
-    private static void close(java.io.InputStream file) {
-        try {
-            file.close();
-        } catch (java.io.IOException e) {
-            throw new java.io.UncheckedIOException(e);
+            // No directory: then it is a file, or nothing.
+            try (InputStream _ = FileSource.open(workspace, "search", path)) {
+                return;
+            } catch (IOException closing) {
+                throw FileSource.unreadable("search", path, closing);
+            }
         }
     }
 

@@ -104,13 +104,12 @@ final class GrepRun {
 
     private Grep.Found found(boolean timedOut) {
         boolean truncated = more || timedOut;
-        int next = Math.min(seen, grep.offset() + grep.maxResults());
         return new Grep.Found(
                 Collections.unmodifiableList(lines),
                 Collections.unmodifiableList(files),
                 Collections.unmodifiableSortedMap(counts),
                 truncated,
-                more ? OptionalInt.of(next) : OptionalInt.empty());
+                more ? OptionalInt.of(seen) : OptionalInt.empty());
     }
 
     private void readResults(InputStream out) throws IOException {

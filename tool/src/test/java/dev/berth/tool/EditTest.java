@@ -110,12 +110,14 @@ class EditTest {
     void saysWhyATextIsNotFound() {
         testing.put("file", "if (a) {\n\treturn b;\n}\n");
 
-        assertThat(refused(ErrorCode.NOT_FOUND, "if (a) {\n    return b;\n}", "x"))
+        assertThat(refused(ErrorCode.CONFLICT, "if (a) {\n    return b;\n}", "x"))
                 .hasMessageContaining("other white space")
-                .hasMessageContaining("at line 1;");
-        assertThat(refused(ErrorCode.NOT_FOUND, "     2\t\treturn b;", "x")).hasMessageContaining("line numbers");
-        assertThat(refused(ErrorCode.NOT_FOUND, "something else", "x")).hasMessageContaining("read the file again");
-        assertThat(refused(ErrorCode.NOT_FOUND, " \n ", "x")).hasMessageContaining("read the file again");
+                .hasMessageContaining("at line 1:");
+        assertThat(refused(ErrorCode.CONFLICT, "     2\t\treturn b;", "x")).hasMessageContaining("line numbers");
+        SandboxException other = refused(ErrorCode.CONFLICT, "something else", "x");
+        assertThat(other).hasMessageContaining("read the file again");
+        assertThat(other.details()).containsEntry(Edit.REASON, "old_string_not_found");
+        assertThat(refused(ErrorCode.CONFLICT, " \n ", "x")).hasMessageContaining("read the file again");
     }
 
     @Test
@@ -179,7 +181,7 @@ class EditTest {
     void noTextTakesLong() {
         testing.put("file", "a".repeat(20_000_000) + "b");
 
-        refused(ErrorCode.NOT_FOUND, "a".repeat(100_000) + "c", "x");
+        refused(ErrorCode.CONFLICT, "a".repeat(100_000) + "c", "x");
         edit("a".repeat(1_000_000) + "b", "x");
         assertFails(ErrorCode.LIMIT, () -> new Edit("file", "a", "y".repeat(10_000), true).run(workspace));
 

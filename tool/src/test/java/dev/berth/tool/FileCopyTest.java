@@ -8,6 +8,7 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.SequenceInputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -196,10 +197,16 @@ class FileCopyTest {
         });
 
         FileCopy.Copied cut = copy(Arrays.copyOf(tar, 3000));
+        FileCopy.Copied broken = FileCopy.tar(
+                workspace,
+                new SequenceInputStream(new ByteArrayInputStream(tar, 0, 3000), new Broken()),
+                FileCopy.Limits.DEFAULT);
         FileCopy.Copied garbage = copy("this is no archive at all".repeat(100).getBytes(StandardCharsets.UTF_8));
 
         assertThat(cut.written()).isEqualTo(1);
-        assertThat(cut.stopped()).isPresent();
+        assertThat(cut.stopped()).get().extracting(FileCopy.Refused::code).isEqualTo(ErrorCode.INVALID);
+        assertThat(broken).usingRecursiveComparison().ignoringFields("stopped").isEqualTo(cut);
+        assertThat(broken.stopped()).isPresent();
         assertThat(workspace.files().exists("second")).isFalse();
         assertThat(garbage.stopped()).get().extracting(FileCopy.Refused::code).isEqualTo(ErrorCode.INVALID);
         assertThat(copy(new byte[0]).written()).isZero();
@@ -262,5 +269,109 @@ class FileCopyTest {
 
         assertThat(workspace.files().stat("large").size()).isEqualTo(size);
         assertThat(allocated).isLessThan(16 << 20);
+    }
+
+    @Test
+    void aDirectoryGoesOutAsItIs() throws IOException {
+        testing.sh("""
+                mkdir -p 'd/sub ünï/empty'; echo 1 > d/a; printf x > "d/sub ünï/$(printf 'n%.0s' $(seq 200))"
+                chmod 751 d/a; ln -s /etc/passwd d/link; ln -s /etc d/etc; mkfifo d/pipe; touch -d @1700000000 d/a
+                """);
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+
+        new DirectoryTar("d").writeTo(bytes, workspace);
+
+        testing.put("t.tar", bytes.toByteArray());
+        testing.sh("mkdir out; tar xf t.tar -C out; rm d/pipe; diff -r --no-dereference d out");
+        assertThat(testing.sh("stat -c '%a %Y' out/a; readlink out/link")).isEqualTo("751 1700000000\n/etc/passwd\n");
+        FileCopy.Copied back = copy(bytes.toByteArray());
+        assertThat(back.written()).isEqualTo(2);
+        assertThat(back.refused()).isEqualTo(2);
+    }
+
+    @Test
+    void aDirectoryThatChangesMeanwhileGivesAWholeArchive() throws Exception {
+        testing.sh("mkdir -p d/sub; echo inside > d/sub/passwd; ln -s /etc d/out");
+        try (var _ = testing.swapping("d/sub", "d/out")) {
+            for (int i = 0; i < 200; i++) {
+                ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+                new DirectoryTar(".").writeTo(bytes, workspace);
+                assertThat(bytes.toString(StandardCharsets.UTF_8)).doesNotContain("root:");
+            }
+        }
+    }
+
+    @Test
+    void aLargeFileGoesOutInConstantMemory() {
+        testing.sh("truncate -s 2G large");
+
+        long allocated = allocated(() -> {
+            try {
+                new DirectoryTar(".").writeTo(OutputStream.nullOutputStream(), workspace);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+
+        assertThat(allocated).isLessThan(16 << 20);
+    }
+
+    @Test
+    void aMillionRefusedEntriesAreCountedAndNotAllKept() throws IOException {
+        TarArchiveEntry entry = new TarArchiveEntry("/absolute", true);
+        byte[] header = new byte[512];
+        entry.writeEntryHeader(header);
+        byte[] thousand = new byte[512 * 1000];
+        for (int i = 0; i < 1000; i++) {
+            System.arraycopy(header, 0, thousand, i * 512, 512);
+        }
+
+        FileCopy.Copied copied = FileCopy.tar(workspace, repeated(1000, thousand), new FileCopy.Limits(2_000_000, 1));
+
+        assertThat(copied.refused()).isEqualTo(1_000_000);
+        assertThat(copied.errors()).hasSize(100);
+        assertThat(copy(thousand).refused()).isEqualTo(1000);
+    }
+
+    @Test
+    void aFullDiskEndsTheCopyAndSaysWhatWasCopied() throws IOException {
+        testing.sandbox().limit(testing.sandbox().limits().withDisk(20 << 20));
+        try {
+            FileCopy.Copied copied = FileCopy.files(
+                    workspace,
+                    List.of(
+                            new FileCopy.Source("small", new byte[1], OptionalInt.empty()),
+                            new FileCopy.Source("large", new byte[100 << 20], OptionalInt.empty()),
+                            new FileCopy.Source("never", new byte[1], OptionalInt.empty())),
+                    FileCopy.Limits.DEFAULT);
+
+            assertThat(copied.written()).isEqualTo(1);
+            assertThat(copied.stopped())
+                    .get()
+                    .extracting(FileCopy.Refused::path)
+                    .isEqualTo("large");
+        } finally {
+            testing.sandbox().limit(testing.sandbox().limits().withDisk(8L << 30));
+        }
+    }
+
+    private static InputStream repeated(int times, byte[] block) {
+        Enumeration<InputStream> parts = Collections.enumeration(Collections.nCopies(times, block).stream()
+                .<InputStream>map(ByteArrayInputStream::new)
+                .toList());
+        return new SequenceInputStream(parts);
+    }
+
+    /** A connection that goes away. */
+    private static final class Broken extends InputStream {
+        @Override
+        public int read() throws IOException {
+            throw new IOException("connection reset");
+        }
+
+        @Override
+        public int read(byte[] bytes, int offset, int length) throws IOException {
+            throw new IOException("connection reset");
+        }
     }
 }

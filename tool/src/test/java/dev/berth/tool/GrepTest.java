@@ -24,7 +24,7 @@ class GrepTest {
 
     @BeforeAll
     static void start() {
-        testing = new TestingWorkspace();
+        testing = new TestingWorkspace(Map.of("RIPGREP_CONFIG_PATH", "/home/user/workspace/config"));
         workspace = testing.workspace();
     }
 
@@ -192,13 +192,22 @@ class GrepTest {
 
     @Test
     void aConfigurationInTheSandboxChangesNothing() {
-        testing.put("config", "--files\n--hidden\n");
+        testing.put("config", "--invert-match\n");
         testing.put("a", "x\n");
-        testing.put(".rgignore", "a\n");
+
+        assertThat(testing.sh("rg --files-with-matches x config a || true"))
+                .as("the configuration is one")
+                .isEqualTo("config\n");
+        assertThat(Grep.of("^x").run(workspace).files()).containsExactly("a");
+    }
+
+    @Test
+    void honoursWhatIsToBeIgnored() {
+        testing.put("a", "x\n");
+        testing.put(".hidden", "x\n");
+        testing.put(".ignore", "a\n");
 
         assertThat(Grep.of("x").run(workspace).files()).isEmpty();
-        testing.sh("rm .rgignore");
-        assertThat(Grep.of("^x").run(workspace).files()).containsExactly("a");
     }
 
     @Test
