@@ -1,14 +1,16 @@
 package dev.berth.gateway;
 
+import dev.berth.gateway.api.Calls;
 import dev.berth.gateway.api.ConfigApi;
 import dev.berth.gateway.api.KeyApi;
+import dev.berth.gateway.api.SandboxApi;
 import dev.berth.gateway.api.ServerApi;
 import dev.berth.gateway.api.SessionApi;
 import dev.berth.gateway.api.TenantApi;
+import dev.berth.gateway.api.ToolApi;
 import dev.berth.gateway.auth.AdminKey;
 import dev.berth.gateway.auth.ApiKeys;
 import dev.berth.gateway.auth.Authenticator;
-import dev.berth.gateway.auth.OidcConfig;
 import dev.berth.gateway.auth.OidcTokens;
 import dev.berth.gateway.auth.RateLimits;
 import dev.berth.gateway.config.SandboxConfigs;
@@ -16,48 +18,66 @@ import dev.berth.gateway.config.Sealer;
 import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.HttpServer;
-import dev.berth.gateway.http.ServerConfig;
+import dev.berth.sandbox.SandboxProvider;
 import dev.berth.session.Sessions;
 import dev.berth.session.store.Database;
+import dev.berth.tool.Interpreter;
+import dev.berth.tool.OutputStore;
+import dev.berth.tool.Runner;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.security.SecureRandom;
+import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Optional;
-import java.util.function.BooleanSupplier;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 
 /** The API, listening. */
 public final class Gateway implements AutoCloseable {
     private final HttpServer server;
     private final ApiKeys keys;
+    private final ScheduledExecutorService housekeeping;
 
-    private Gateway(HttpServer server, ApiKeys keys) {
+    private Gateway(HttpServer server, ApiKeys keys, ScheduledExecutorService housekeeping) {
         this.server = server;
         this.keys = keys;
+        this.housekeeping = housekeeping;
     }
 
     public static Gateway start(
-            ServerConfig config,
+            GatewayConfig config,
             Sessions sessions,
+            SandboxProvider provider,
             Database database,
-            BooleanSupplier providerWell,
-            PrometheusMeterRegistry meters,
-            String adminKey,
-            RateLimits rates,
-            Sealer sealer,
-            Optional<OidcConfig> oidc,
-            String provider) {
+            PrometheusMeterRegistry meters) {
         Contract contract = Contract.load();
         ApiKeys keys = new ApiKeys(database);
+        SandboxConfigs configs = new SandboxConfigs(database, new Sealer(config.sealingKey()));
+        SecureRandom random = new SecureRandom();
+        OutputStore outputs =
+                OutputStore.open(config.outputs(), OutputStore.Bounds.DEFAULT, InstantSource.system(), random);
+        Runner runner = new Runner(outputs, sessions.turns(), random);
+        Interpreter interpreter = new Interpreter(outputs, sessions.turns(), random);
+        Calls calls = new Calls(sessions, config.session());
         Map<String, Endpoint> endpoints = new HashMap<>();
-        endpoints.putAll(new ServerApi(database, providerWell, meters, contract).endpoints());
+        endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
         endpoints.putAll(new SessionApi(sessions).endpoints());
-        endpoints.putAll(new ConfigApi(new SandboxConfigs(database, sealer), sessions, contract, provider).endpoints());
+        endpoints.putAll(new SandboxApi(calls, runner, interpreter, outputs, config.tools()).endpoints());
+        endpoints.putAll(new ToolApi(calls, runner, configs, contract, config.tools()).endpoints());
+        endpoints.putAll(new ConfigApi(configs, sessions, contract, provider.name()).endpoints());
         endpoints.putAll(new KeyApi(keys).endpoints());
         endpoints.putAll(new TenantApi(sessions).endpoints());
-        Authenticator own = Authenticator.firstOf(new AdminKey(adminKey), keys);
-        Authenticator who = oidc.<Authenticator>map(issuer -> Authenticator.firstOf(own, new OidcTokens(issuer)))
+        Authenticator own = Authenticator.firstOf(new AdminKey(config.adminKey()), keys);
+        Authenticator who = config.oidc()
+                .<Authenticator>map(issuer -> Authenticator.firstOf(own, new OidcTokens(issuer)))
                 .orElse(own);
-        return new Gateway(HttpServer.start(config, contract, endpoints, who, rates, meters), keys);
+        RateLimits rates = new RateLimits(config.requestsPerSecond(), config.requestBurst());
+        HttpServer server = HttpServer.start(config.server(), contract, endpoints, who, rates, meters);
+        ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
+                Thread.ofPlatform().daemon().name("gateway").factory());
+        var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
+        return new Gateway(server, keys, housekeeping);
     }
 
     public int port() {
@@ -71,5 +91,6 @@ public final class Gateway implements AutoCloseable {
     @Override
     public void close() {
         server.close();
+        housekeeping.shutdownNow();
     }
 }

@@ -3,7 +3,6 @@ package dev.berth.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.gateway.TestingBerth.Reply;
-import dev.berth.gateway.auth.RateLimits;
 import dev.berth.session.SessionKey;
 import dev.berth.session.SessionSpec;
 import java.net.URI;
@@ -235,7 +234,7 @@ class AccessTest {
 
     @Test
     void whoAsksTooOftenIsToldWhenToComeBack() {
-        try (TestingBerth slow = new TestingBerth(new RateLimits(1, 2))) {
+        try (TestingBerth slow = new TestingBerth(1)) {
             String key = slow.tenant("eager");
             assertThat(slow.get(key, "/v1/keys").status()).isEqualTo(200);
             assertThat(slow.get(key, "/v1/keys").status()).isEqualTo(200);

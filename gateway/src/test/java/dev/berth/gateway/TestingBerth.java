@@ -1,18 +1,19 @@
 package dev.berth.gateway;
 
-import dev.berth.gateway.auth.RateLimits;
 import dev.berth.gateway.auth.Scope;
-import dev.berth.gateway.config.Sealer;
 import dev.berth.gateway.http.ServerConfig;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.TestMachine;
 import dev.berth.session.DirectoryArchives;
+import dev.berth.session.IdlePolicy;
+import dev.berth.session.SessionSpec;
 import dev.berth.session.Sessions;
 import dev.berth.session.SessionsConfig;
 import dev.berth.session.TenantLimits;
 import dev.berth.session.TestingDatabase;
 import dev.berth.session.store.Database;
 import dev.berth.session.store.DatabaseConfig;
+import dev.berth.tool.ToolSettings;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
@@ -41,10 +42,10 @@ public final class TestingBerth implements AutoCloseable {
     private final HttpClient client = HttpClient.newHttpClient();
 
     public TestingBerth() {
-        this(new RateLimits(0, 0));
+        this(0);
     }
 
-    public TestingBerth(RateLimits rates) {
+    public TestingBerth(double requestsPerSecond) {
         sessions = Sessions.open(
                 SessionsConfig.of(machine.data().resolve("spool")),
                 machine.provider(),
@@ -54,16 +55,20 @@ public final class TestingBerth implements AutoCloseable {
                 "secret".getBytes(StandardCharsets.UTF_8),
                 _ -> Optional.empty());
         gateway = Gateway.start(
-                ServerConfig.onLoopback(0),
+                new GatewayConfig(
+                        ServerConfig.onLoopback(0),
+                        SessionSpec.DEFAULT.withTemplate("host").withIdle(IdlePolicy.NEVER),
+                        ToolSettings.DEFAULT,
+                        machine.data().resolve("outputs"),
+                        ADMIN,
+                        new byte[32],
+                        requestsPerSecond,
+                        2,
+                        Optional.empty()),
                 sessions,
+                machine.provider(),
                 database,
-                () -> true,
-                meters,
-                ADMIN,
-                rates,
-                new Sealer(new byte[32]),
-                Optional.empty(),
-                machine.provider().name());
+                meters);
     }
 
     public Sessions sessions() {

@@ -50,8 +50,7 @@ public final class SandboxApi {
     private final OutputStore outputs;
     private final ToolSettings settings;
 
-    public SandboxApi(
-            Calls calls, Runner runner, Interpreter interpreter, OutputStore outputs, ToolSettings settings) {
+    public SandboxApi(Calls calls, Runner runner, Interpreter interpreter, OutputStore outputs, ToolSettings settings) {
         this.calls = calls;
         this.runner = runner;
         this.interpreter = interpreter;
@@ -78,15 +77,24 @@ public final class SandboxApi {
         ObjectNode body = exchange.body();
         Language language = Language.parse(body.path("language").asString("python"));
         String code = body.path("code").asString();
-        Outcome<ExecuteResult> done = in(exchange, "execute", Optional.of(code), true, session -> {
-            ExecuteRequest request = ExecuteRequest.of(language, code, Workspace.of(session.sandbox()).directory())
-                    .withEnv(env(body));
-            if (body.has("timeout")) {
-                request = request.withTimeout(seconds(body));
-            }
-            return interpreter.execute(
-                    session, settings, body.path("stateful").asBoolean(false) ? request.stateful() : request);
-        }, result -> result.run().exitCode());
+        Outcome<ExecuteResult> done = in(
+                exchange,
+                "execute",
+                Optional.of(code),
+                true,
+                session -> {
+                    ExecuteRequest request = ExecuteRequest.of(
+                                    language,
+                                    code,
+                                    Workspace.of(session.sandbox()).directory())
+                            .withEnv(env(body));
+                    if (body.has("timeout")) {
+                        request = request.withTimeout(seconds(body));
+                    }
+                    return interpreter.execute(
+                            session, settings, body.path("stateful").asBoolean(false) ? request.stateful() : request);
+                },
+                result -> result.run().exitCode());
         Map<String, Object> shown = show(done.value().run(), done.loss());
         done.value().result().ifPresent(value -> shown.put("result", value));
         shown.put("restarted", done.value().restarted() || done.value().stateLost());
@@ -96,18 +104,25 @@ public final class SandboxApi {
     private Answer bash(Exchange exchange) {
         ObjectNode body = exchange.body();
         String command = body.path("command").asString();
-        Outcome<RunResult> done = in(exchange, "bash", Optional.of(command), true, session -> {
-            Workspace workspace = Workspace.of(session.sandbox());
-            String cwd = body.has("cwd")
-                    ? workspace.directory() + "/" + Workspace.path(body.path("cwd").asString())
-                    : workspace.directory();
-            RunRequest request = RunRequest.bash(command, cwd).withEnv(env(body));
-            if (body.has("timeout")) {
-                request = request.withTimeout(seconds(body));
-            }
-            return runner.run(
-                    session, settings, body.path("changes").asBoolean(false) ? request.withChanges() : request);
-        }, RunResult::exitCode);
+        Outcome<RunResult> done = in(
+                exchange,
+                "bash",
+                Optional.of(command),
+                true,
+                session -> {
+                    Workspace workspace = Workspace.of(session.sandbox());
+                    String cwd = body.has("cwd")
+                            ? workspace.directory() + "/"
+                                    + Workspace.path(body.path("cwd").asString())
+                            : workspace.directory();
+                    RunRequest request = RunRequest.bash(command, cwd).withEnv(env(body));
+                    if (body.has("timeout")) {
+                        request = request.withTimeout(seconds(body));
+                    }
+                    return runner.run(
+                            session, settings, body.path("changes").asBoolean(false) ? request.withChanges() : request);
+                },
+                RunResult::exitCode);
         return Answer.ok(show(done.value(), done.loss()));
     }
 
@@ -123,12 +138,15 @@ public final class SandboxApi {
         result.outputId().ifPresent(id -> shown.put("output_id", id));
         shown.put("limits_hit", limits(result));
         shown.put("artifacts", List.of());
-        result.changes().ifPresent(changes -> shown.put("changes", changes.stream()
-                .map(change -> Map.of(
-                        "kind", change.kind().name().toLowerCase(Locale.ROOT),
-                        "path", change.path(),
-                        "size", change.size()))
-                .toList()));
+        result.changes()
+                .ifPresent(changes -> shown.put(
+                        "changes",
+                        changes.stream()
+                                .map(change -> Map.of(
+                                        "kind", change.kind().name().toLowerCase(Locale.ROOT),
+                                        "path", change.path(),
+                                        "size", change.size()))
+                                .toList()));
         loss.ifPresent(sentence -> shown.put("loss", sentence));
         return shown;
     }
@@ -143,7 +161,9 @@ public final class SandboxApi {
 
     private Answer output(Exchange exchange) {
         SessionKey key = SessionApi.key(
-                exchange.caller(), Optional.empty(), exchange.query("session_id").orElseThrow());
+                exchange.caller(),
+                Optional.empty(),
+                exchange.query("session_id").orElseThrow());
         OutputStore.Stream stream = OutputStore.Stream.valueOf(
                 exchange.query("stream").orElse("stdout").toUpperCase(Locale.ROOT));
         OutputStore.Page page = outputs.read(
@@ -203,8 +223,8 @@ public final class SandboxApi {
                 body.path("append").asBoolean(false),
                 OptionalInt.empty());
         FileWrite.Written written = files(exchange, "write", true, wanted::run);
-        return Answer.ok(Map.of(
-                "path", written.path(), "bytes_written", written.bytesWritten(), "created", written.created()));
+        return Answer.ok(
+                Map.of("path", written.path(), "bytes_written", written.bytesWritten(), "created", written.created()));
     }
 
     private Answer grep(Exchange exchange) {
@@ -245,9 +265,11 @@ public final class SandboxApi {
                 Glob.Sort.parse(body.path("sort_by").asString("mtime")));
         Glob.Found found = files(exchange, "glob", false, wanted::run);
         Map<String, Object> shown = new LinkedHashMap<>();
-        shown.put("files", found.files().stream()
-                .map(match -> Map.of("path", match.path(), "size", match.size(), "mtime", match.modifiedAt()))
-                .toList());
+        shown.put(
+                "files",
+                found.files().stream()
+                        .map(match -> Map.of("path", match.path(), "size", match.size(), "mtime", match.modifiedAt()))
+                        .toList());
         shown.put("total", found.total());
         shown.put("truncated", found.truncated());
         found.nextOffset().ifPresent(next -> shown.put("next_offset", next));
@@ -255,24 +277,27 @@ public final class SandboxApi {
     }
 
     private Answer copy(Exchange exchange) {
-        SessionKey key = SessionApi.key(
-                exchange.caller(), Optional.of(exchange.path("tenant_id")), exchange.path("session_id"));
+        SessionKey key =
+                SessionApi.key(exchange.caller(), Optional.of(exchange.path("tenant_id")), exchange.path("session_id"));
         Call call = new Call(exchange.caller().name(), "copy", Optional.empty(), true);
         FileCopy.Copied copied = calls.in(
-                        key,
-                        calls.defaults(),
-                        call,
-                        session -> copy(exchange, Workspace.of(session.sandbox())),
-                        _ -> 0)
+                        key, calls.defaults(), call, session -> copy(exchange, Workspace.of(session.sandbox())), _ -> 0)
                 .value();
         Map<String, Object> shown = new LinkedHashMap<>();
         shown.put("written", copied.written());
         shown.put("bytes", copied.bytes());
         shown.put("refused", copied.refused());
-        shown.put("errors", copied.errors().stream()
-                .map(refused -> Map.of(
-                        "path", refused.path(), "code", refused.code().wireName(), "message", refused.message()))
-                .toList());
+        shown.put(
+                "errors",
+                copied.errors().stream()
+                        .map(refused -> Map.of(
+                                "path",
+                                refused.path(),
+                                "code",
+                                refused.code().wireName(),
+                                "message",
+                                refused.message()))
+                        .toList());
         copied.stopped().ifPresent(why -> shown.put("stopped", why.message()));
         return Answer.ok(shown);
     }
@@ -284,12 +309,14 @@ public final class SandboxApi {
         List<FileCopy.Source> sources = new ArrayList<>();
         for (JsonNode file : exchange.body().path("files")) {
             if (file.has("content") == file.has("content_base64")) {
-                throw SandboxException.invalid(
-                        "file '" + file.path("path").asString() + "' has to have content or content_base64, one of them");
+                throw SandboxException.invalid("file '" + file.path("path").asString()
+                        + "' has to have content or content_base64, one of them");
             }
             byte[] bytes = file.has("content")
-                    ? FileWrite.Encoding.parse("utf-8").decode(file.path("content").asString())
-                    : FileWrite.Encoding.parse("base64").decode(file.path("content_base64").asString());
+                    ? FileWrite.Encoding.parse("utf-8")
+                            .decode(file.path("content").asString())
+                    : FileWrite.Encoding.parse("base64")
+                            .decode(file.path("content_base64").asString());
             OptionalInt mode = file.has("mode")
                     ? OptionalInt.of(Integer.parseInt(file.path("mode").asString(), 8))
                     : OptionalInt.empty();
@@ -320,9 +347,10 @@ public final class SandboxApi {
             java.util.function.ToIntFunction<T> exit) {
         ObjectNode body = exchange.body();
         SessionKey key = SessionApi.key(
-                exchange.caller(), optional(body, "tenant_id"), body.path("session_id").asString());
-        return calls.in(
-                key, calls.defaults(), new Call(exchange.caller().name(), what, text, writes), work, exit);
+                exchange.caller(),
+                optional(body, "tenant_id"),
+                body.path("session_id").asString());
+        return calls.in(key, calls.defaults(), new Call(exchange.caller().name(), what, text, writes), work, exit);
     }
 
     static Optional<String> optional(ObjectNode body, String field) {
@@ -336,7 +364,9 @@ public final class SandboxApi {
 
     private static Map<String, String> env(ObjectNode body) {
         Map<String, String> env = new LinkedHashMap<>();
-        body.path("env").properties().forEach(entry -> env.put(entry.getKey(), entry.getValue().asString()));
+        body.path("env")
+                .properties()
+                .forEach(entry -> env.put(entry.getKey(), entry.getValue().asString()));
         return env;
     }
 }

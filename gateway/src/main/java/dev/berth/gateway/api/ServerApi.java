@@ -3,23 +3,26 @@ package dev.berth.gateway.api;
 import dev.berth.gateway.http.Answer;
 import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.Endpoint;
+import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.SandboxId;
+import dev.berth.sandbox.SandboxProvider;
 import dev.berth.session.store.Database;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.function.BooleanSupplier;
 
 /** Whether the server is well, what it counts, and what it can do. */
 public final class ServerApi {
+    private static final SandboxId NOBODY = new SandboxId("nobody-has-this-name");
+
     private final Database database;
-    private final BooleanSupplier providerWell;
+    private final SandboxProvider provider;
     private final PrometheusMeterRegistry meters;
     private final Contract contract;
 
-    public ServerApi(
-            Database database, BooleanSupplier providerWell, PrometheusMeterRegistry meters, Contract contract) {
+    public ServerApi(Database database, SandboxProvider provider, PrometheusMeterRegistry meters, Contract contract) {
         this.database = database;
-        this.providerWell = providerWell;
+        this.provider = provider;
         this.meters = meters;
         this.contract = contract;
     }
@@ -35,10 +38,17 @@ public final class ServerApi {
 
     private Answer readiness() {
         Map<String, String> checks = new LinkedHashMap<>();
-        boolean database = check(checks, "database", this.database.reachable());
-        boolean provider = check(checks, "provider", providerWell.getAsBoolean());
-        boolean ready = database && provider;
+        boolean ready = check(checks, "database", database.reachable());
+        ready = check(checks, "provider", providerAnswers()) && ready;
         return new Answer.Json(ready ? 200 : 503, Map.of("status", ready ? "ready" : "not ready", "checks", checks));
+    }
+
+    private boolean providerAnswers() {
+        try {
+            return provider.find(NOBODY).isEmpty();
+        } catch (SandboxException e) {
+            return false;
+        }
     }
 
     private static boolean check(Map<String, String> checks, String part, boolean well) {

@@ -1,0 +1,321 @@
+package dev.berth.gateway.api;
+
+import dev.berth.gateway.api.Calls.Call;
+import dev.berth.gateway.api.Calls.Outcome;
+import dev.berth.gateway.auth.Caller;
+import dev.berth.gateway.config.SandboxConfig.PermissionMode;
+import dev.berth.gateway.config.SandboxConfigs;
+import dev.berth.gateway.config.SandboxConfigs.Stored;
+import dev.berth.gateway.http.Answer;
+import dev.berth.gateway.http.Contract;
+import dev.berth.gateway.http.Endpoint;
+import dev.berth.gateway.http.Exchange;
+import dev.berth.sandbox.ErrorCode;
+import dev.berth.sandbox.SandboxException;
+import dev.berth.session.Session;
+import dev.berth.session.SessionKey;
+import dev.berth.session.SessionSpec;
+import dev.berth.tool.CommandPolicy;
+import dev.berth.tool.Edit;
+import dev.berth.tool.FileWrite;
+import dev.berth.tool.Glob;
+import dev.berth.tool.Grep;
+import dev.berth.tool.RunRequest;
+import dev.berth.tool.RunResult;
+import dev.berth.tool.Runner;
+import dev.berth.tool.TextRead;
+import dev.berth.tool.ToolSettings;
+import dev.berth.tool.Workspace;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * The tools for models. What a model did wrong is an answer it can read, with {@code ok} false and what to do next; only
+ * what the caller did wrong is a problem of HTTP.
+ */
+public final class ToolApi {
+    /** What a tool does to the computer, which is what permissions go by. */
+    private enum Access {
+        READ,
+        WRITE,
+        RUN
+    }
+
+    private record Tool(String name, String schema, Access access, Work work) {}
+
+    private interface Work {
+        RunResult run(Session session, ToolSettings settings, ObjectNode input, boolean changes);
+    }
+
+    private static final Set<String> BESIDE = Set.of("session_id", "tenant_id", "sandbox", "changes");
+    /** What the model's input can be the reason of; anything else is ours. */
+    private static final Set<ErrorCode> FOR_THE_MODEL = Set.of(
+            ErrorCode.INVALID,
+            ErrorCode.NOT_FOUND,
+            ErrorCode.DENIED,
+            ErrorCode.CONFLICT,
+            ErrorCode.TIMEOUT,
+            ErrorCode.UNSUPPORTED);
+
+    private final Calls calls;
+    private final Runner runner;
+    private final SandboxConfigs configs;
+    private final Contract contract;
+    private final ToolSettings settings;
+    private final Map<String, Tool> tools = new LinkedHashMap<>();
+
+    public ToolApi(Calls calls, Runner runner, SandboxConfigs configs, Contract contract, ToolSettings settings) {
+        this.calls = calls;
+        this.runner = runner;
+        this.configs = configs;
+        this.contract = contract;
+        this.settings = settings;
+        for (Tool tool : List.of(
+                new Tool("bash", "BashInput", Access.RUN, this::bash),
+                new Tool("read", "ReadInput", Access.READ, text(ToolApi::read)),
+                new Tool("write", "WriteInput", Access.WRITE, text(ToolApi::write)),
+                new Tool("edit", "EditInput", Access.WRITE, text(ToolApi::edit)),
+                new Tool("glob", "GlobInput", Access.READ, text(ToolApi::glob)),
+                new Tool("grep", "GrepInput", Access.READ, text(ToolApi::grep)))) {
+            tools.put(tool.name(), tool);
+        }
+    }
+
+    public Map<String, Endpoint> endpoints() {
+        return Map.of("listTools", this::list, "callTool", this::call);
+    }
+
+    // ---- definitions ---------------------------------------------------------------------------------------------
+
+    private Answer list(Exchange exchange) {
+        boolean openai = exchange.query("format").orElse("anthropic").equals("openai");
+        return Answer.ok(Map.of(
+                "tools",
+                tools.values().stream()
+                        .map(tool -> openai ? openAi(tool) : anthropic(tool))
+                        .toList()));
+    }
+
+    private Map<String, Object> anthropic(Tool tool) {
+        ObjectNode schema = contract.component(tool.schema());
+        String description = schema.remove("description").asString();
+        Map<String, Object> shown = new LinkedHashMap<>();
+        shown.put("name", tool.name());
+        shown.put("description", description);
+        shown.put("input_schema", schema);
+        return shown;
+    }
+
+    private Map<String, Object> openAi(Tool tool) {
+        Map<String, Object> function = anthropic(tool);
+        function.put("parameters", java.util.Objects.requireNonNull(function.remove("input_schema")));
+        return Map.of("type", "function", "function", function);
+    }
+
+    // ---- calls ---------------------------------------------------------------------------------------------------
+
+    private Answer call(Exchange exchange) {
+        Tool tool = tools.get(exchange.path("name"));
+        if (tool == null) {
+            throw SandboxException.notFound(
+                    "there is no tool '" + exchange.path("name") + "'; there are " + tools.keySet());
+        }
+        ObjectNode body = exchange.body();
+        ObjectNode input = body.deepCopy();
+        BESIDE.forEach(input::remove);
+        Caller caller = exchange.caller();
+        Optional<Stored> config = SandboxApi.optional(body, "sandbox").map(name -> configs.get(caller.tenant(), name));
+        Optional<SessionKey> key = SandboxApi.optional(body, "session_id")
+                .map(id -> SessionApi.key(caller, SandboxApi.optional(body, "tenant_id"), id));
+        long began = System.nanoTime();
+        try {
+            Contract.check(contract.schema(tool.schema()), input);
+            checkPermission(tool, config);
+            Outcome<RunResult> done =
+                    run(caller, tool, key, config, input, body.path("changes").asBoolean(false));
+            Map<String, Object> shown = SandboxApi.show(done.value(), done.loss());
+            shown.put("ok", shown.remove("success"));
+            return Answer.ok(shown);
+        } catch (SandboxException e) {
+            if (!FOR_THE_MODEL.contains(e.code())) {
+                throw e;
+            }
+            return Answer.ok(failed(e, Duration.ofNanos(System.nanoTime() - began)));
+        }
+    }
+
+    private Outcome<RunResult> run(
+            Caller caller,
+            Tool tool,
+            Optional<SessionKey> key,
+            Optional<Stored> config,
+            ObjectNode input,
+            boolean changes) {
+        SessionSpec spec =
+                config.map(stored -> stored.config().spec(calls.defaults())).orElse(calls.defaults());
+        ToolSettings with = config.map(stored -> stored.config().tools()).orElse(settings);
+        Call call = new Call(
+                caller.name(), tool.name(), SandboxApi.optional(input, "command"), tool.access() != Access.READ);
+        boolean persistent =
+                config.map(stored -> stored.config().isPersistent()).orElse(true);
+        if (key.isEmpty() || !persistent) {
+            if (tool.access() != Access.RUN) {
+                throw SandboxException.invalid("without a session there are no files to work with, only bash: write and"
+                        + " run in one command, or give a session_id");
+            }
+            return calls.alone(
+                    caller.tenant(),
+                    spec,
+                    call,
+                    session -> tool.work().run(session, with, input, changes),
+                    RunResult::exitCode);
+        }
+        config.ifPresent(stored -> configs.used(stored, key.get()));
+        return calls.in(
+                key.get(), spec, call, session -> tool.work().run(session, with, input, changes), RunResult::exitCode);
+    }
+
+    /** Nobody can be asked yet, so what would have to be asked is refused, and says so. */
+    private static void checkPermission(Tool tool, Optional<Stored> config) {
+        PermissionMode mode = config.map(stored -> stored.config().mode()).orElse(PermissionMode.BYPASS);
+        boolean ask = switch (mode) {
+            case BYPASS -> false;
+            case EDIT -> tool.access() == Access.RUN;
+            case ASK -> tool.access() != Access.READ;
+        };
+        if (ask) {
+            throw SandboxException.denied("'" + tool.name() + "' has to be allowed by a person in permission mode "
+                    + mode.name().toLowerCase(Locale.ROOT)
+                    + ", and this server cannot ask one yet; use a configuration with"
+                    + " permissionMode bypass");
+        }
+    }
+
+    private static Map<String, Object> failed(SandboxException e, Duration duration) {
+        Map<String, Object> shown = new LinkedHashMap<>();
+        shown.put("ok", false);
+        shown.put("timed_out", false);
+        shown.put("duration_ms", duration.toMillis());
+        shown.put("stdout", "");
+        shown.put("stderr", "Error: " + e.getMessage());
+        shown.put("truncated", false);
+        shown.put("limits_hit", List.of());
+        shown.put("artifacts", List.of());
+        shown.put("error", Map.of("code", e.code().wireName(), "message", e.getMessage()));
+        return shown;
+    }
+
+    // ---- the tools -----------------------------------------------------------------------------------------------
+
+    private RunResult bash(Session session, ToolSettings with, ObjectNode input, boolean changes) {
+        String command = input.path("command").asString();
+        String directory = Workspace.of(session.sandbox()).directory();
+        CommandPolicy.ON.require(command, directory, with.languages());
+        RunRequest request = RunRequest.bash(command, directory);
+        if (input.has("timeout")) {
+            request = request.withTimeout(SandboxApi.seconds(input));
+        }
+        return runner.run(session, with, changes ? request.withChanges() : request);
+    }
+
+    private interface TextWork {
+        String run(Workspace workspace, ObjectNode input);
+    }
+
+    /** A tool whose result is a text for the model. */
+    private static Work text(TextWork work) {
+        return (session, _, input, _) -> {
+            long began = System.nanoTime();
+            String text = work.run(Workspace.of(session.sandbox()), input);
+            return new RunResult(
+                    0,
+                    false,
+                    Duration.ofNanos(System.nanoTime() - began),
+                    text,
+                    "",
+                    false,
+                    Set.of(),
+                    Optional.empty(),
+                    Optional.empty());
+        };
+    }
+
+    private static String path(ObjectNode input, String field) {
+        return Workspace.rooted(input.path(field).asString(Workspace.TOP));
+    }
+
+    private static String read(Workspace workspace, ObjectNode input) {
+        return new TextRead(
+                        path(input, "file_path"),
+                        input.path("offset").asLong(1),
+                        input.path("limit").asInt(TextRead.DEFAULT_LIMIT))
+                .run(workspace)
+                .numbered();
+    }
+
+    private static String write(Workspace workspace, ObjectNode input) {
+        byte[] content =
+                FileWrite.Encoding.parse("utf-8").decode(input.path("content").asString());
+        FileWrite.Written written =
+                new FileWrite(path(input, "file_path"), content, false, OptionalInt.empty()).run(workspace);
+        return "Wrote " + written.path() + " (" + written.bytesWritten() + " bytes)\n";
+    }
+
+    private static String edit(Workspace workspace, ObjectNode input) {
+        Edit.Edited edited = new Edit(
+                        path(input, "file_path"),
+                        input.path("old_string").asString(),
+                        input.path("new_string").asString(),
+                        input.path("replace_all").asBoolean(false))
+                .run(workspace);
+        return "Edited " + edited.path() + " (" + edited.replacements()
+                + (edited.replacements() == 1 ? " replacement)\n" : " replacements)\n") + edited.snippet();
+    }
+
+    private static String glob(Workspace workspace, ObjectNode input) {
+        Glob.Found found = new Glob(
+                        Workspace.rooted(input.path("pattern").asString()),
+                        path(input, "path"),
+                        List.of(),
+                        false,
+                        input.path("limit").asInt(Glob.DEFAULT_LIMIT),
+                        input.path("offset").asInt(0),
+                        Glob.Sort.parse("mtime"))
+                .run(workspace);
+        StringBuilder text = new StringBuilder();
+        found.files().forEach(match -> text.append(match.path()).append('\n'));
+        if (found.files().isEmpty()) {
+            text.append("No files found\n");
+        }
+        found.nextOffset()
+                .ifPresent(next -> text.append("[there are more; go on with offset ")
+                        .append(next)
+                        .append("]\n"));
+        return text.toString();
+    }
+
+    private static String grep(Workspace workspace, ObjectNode input) {
+        int context = input.path("context").asInt(0);
+        return new Grep(
+                        input.path("pattern").asString(),
+                        path(input, "path"),
+                        SandboxApi.optional(input, "glob"),
+                        Grep.Mode.parse(input.path("output_mode").asString("files_with_matches")),
+                        input.path("case_insensitive").asBoolean(false),
+                        context,
+                        context,
+                        input.path("limit").asInt(Grep.DEFAULT_RESULTS),
+                        input.path("offset").asInt(0),
+                        false,
+                        false)
+                .run(workspace)
+                .text(input.path("line_numbers").asBoolean(true));
+    }
+}
