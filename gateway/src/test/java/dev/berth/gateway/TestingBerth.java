@@ -75,6 +75,10 @@ public final class TestingBerth implements AutoCloseable {
         return sessions;
     }
 
+    public TestMachine machine() {
+        return machine;
+    }
+
     public Database database() {
         return database;
     }
