@@ -2,6 +2,7 @@ package dev.berth.gateway;
 
 import dev.berth.gateway.api.Calls;
 import dev.berth.gateway.api.ConfigApi;
+import dev.berth.gateway.api.FileApi;
 import dev.berth.gateway.api.KeyApi;
 import dev.berth.gateway.api.SandboxApi;
 import dev.berth.gateway.api.ServerApi;
@@ -64,6 +65,7 @@ public final class Gateway implements AutoCloseable {
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
         endpoints.putAll(new SessionApi(sessions).endpoints());
         endpoints.putAll(new SandboxApi(calls, runner, interpreter, outputs, config.tools()).endpoints());
+        endpoints.putAll(new FileApi(calls).endpoints());
         endpoints.putAll(new ToolApi(calls, runner, configs, contract, config.tools()).endpoints());
         endpoints.putAll(new ConfigApi(configs, sessions, contract, provider.name()).endpoints());
         endpoints.putAll(new KeyApi(keys).endpoints());

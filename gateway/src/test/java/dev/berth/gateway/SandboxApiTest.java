@@ -5,9 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.gateway.TestingBerth.Reply;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.URI;
+import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Base64;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
@@ -206,6 +210,75 @@ class SandboxApiTest {
                         .path("content")
                         .asString())
                 .isEqualTo("from tar");
+    }
+
+    @Test
+    void aFileOfAnySizeGoesInAndOutInConstantMemory() throws IOException, InterruptedException {
+        long size = 600L << 20;
+        URI file = URI.create(berth.url() + "/v1/sandbox/files?session_id=large&path=big/file.bin");
+        Reply put = berth.send(HttpRequest.newBuilder(file)
+                .header("Authorization", "Bearer " + acme)
+                .header("Content-Type", "application/octet-stream")
+                .PUT(HttpRequest.BodyPublishers.ofInputStream(() -> new Pattern(size)))
+                .build());
+        assertThat(put.status()).as(put.body()).isEqualTo(200);
+        assertThat(put.json().path("bytes_written").asLong()).isEqualTo(size);
+        HttpRequest get = HttpRequest.newBuilder(file)
+                .header("Authorization", "Bearer " + acme)
+                .build();
+        try (HttpClient client = HttpClient.newHttpClient()) {
+            var response = client.send(get, HttpResponse.BodyHandlers.ofInputStream());
+            assertThat(response.headers().firstValueAsLong("Content-Length")).hasValue(size);
+            try (InputStream body = response.body();
+                    Pattern expected = new Pattern(size)) {
+                byte[] buffer = new byte[1 << 16];
+                long total = 0;
+                for (int n = body.readNBytes(buffer, 0, buffer.length);
+                        n > 0;
+                        n = body.readNBytes(buffer, 0, buffer.length)) {
+                    assertThat(Arrays.equals(buffer, 0, n, expected.readNBytes(n), 0, n))
+                            .isTrue();
+                    total += n;
+                }
+                assertThat(total).isEqualTo(size);
+            }
+        }
+        assertThat(berth.get(acme, "/v1/sandbox/files?session_id=large&path=nothing")
+                        .status())
+                .isEqualTo(404);
+        assertThat(berth.get(acme, "/v1/sandbox/files?session_id=large&path=../x")
+                        .status())
+                .isEqualTo(403);
+        assertThat(berth.get(acme, "/v1/sandbox/files?session_id=large&path=big")
+                        .status())
+                .isEqualTo(400);
+    }
+
+    /** Bytes that depend on where they are. */
+    private static final class Pattern extends InputStream {
+        private final long size;
+        private long position;
+
+        Pattern(long size) {
+            this.size = size;
+        }
+
+        @Override
+        public int read() {
+            return position == size ? -1 : ((int) ((position++ * 31) >> 7)) & 0xff;
+        }
+
+        @Override
+        public int read(byte[] bytes, int offset, int length) {
+            if (position == size) {
+                return -1;
+            }
+            int n = (int) Math.min(length, size - position);
+            for (int i = 0; i < n; i++) {
+                bytes[offset + i] = (byte) read();
+            }
+            return n;
+        }
     }
 
     // ---- tools for models ----------------------------------------------------------------------------------------

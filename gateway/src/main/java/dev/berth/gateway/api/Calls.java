@@ -93,6 +93,13 @@ public final class Calls {
         }
     }
 
+    /** The session, up until it is closed, for something that goes on after the call. */
+    Session open(SessionKey key, Call call) {
+        Session session = sessions.resolve(key, defaults);
+        session.record(new Session.Run(call.who(), call.what(), call.text(), OptionalInt.empty(), Duration.ZERO));
+        return session;
+    }
+
     /** In a computer that is made for this call and gone afterwards. */
     <T> Outcome<T> alone(String tenant, SessionSpec spec, Call call, Function<Session, T> work, ToIntFunction<T> exit) {
         SessionKey key = SessionKey.of(tenant, "once:" + UUID.randomUUID());

@@ -20,9 +20,12 @@ public sealed interface Answer {
     /** That it is done. */
     record Done() implements Answer {}
 
-    /** Writes a body; what it throws ends the connection. */
-    interface Writer {
+    /** Writes a body; what it throws ends the connection. It is closed in any case. */
+    interface Writer extends AutoCloseable {
         void write(OutputStream out) throws IOException;
+
+        @Override
+        default void close() {}
     }
 
     static Answer ok(Object value) {

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
@@ -162,7 +163,12 @@ public final class Contract {
 
     /** Fails with every problem there is. */
     public static void check(Schema schema, JsonNode value) {
-        List<Error> errors = schema.validate(value);
+        List<Error> errors;
+        try {
+            errors = schema.validate(value);
+        } catch (JacksonException e) {
+            throw SandboxException.invalid("a number is larger or smaller than any that makes sense here");
+        }
         if (!errors.isEmpty()) {
             List<String> problems = errors.stream()
                     .map(error -> where(error) + error.getMessage())

@@ -133,6 +133,8 @@ public final class HttpServer implements AutoCloseable {
             http.setSendXPoweredBy(false);
             http.setRequestHeaderSize(16 << 10);
         });
+        javalin.jetty.modifyServer(server -> server.setErrorHandler(new ProblemPages()));
+        javalin.jetty.modifyServletContextHandler(handler -> handler.setErrorHandler(new ProblemPages()));
         javalin.jetty.addConnector(this::connector);
         javalin.routes.exception(Exception.class, (e, context) -> answer(context, problem(e, context)));
         javalin.routes.error(404, context -> {
@@ -292,10 +294,12 @@ public final class HttpServer implements AutoCloseable {
                 context.result(text);
             }
             case Answer.Stream stream -> {
-                context.contentType(stream.contentType());
-                stream.headers().forEach(context::header);
-                stream.length().ifPresent(length -> context.res().setContentLengthLong(length));
-                stream.writer().write(context.res().getOutputStream());
+                try (var writer = stream.writer()) {
+                    context.contentType(stream.contentType());
+                    stream.headers().forEach(context::header);
+                    stream.length().ifPresent(length -> context.res().setContentLengthLong(length));
+                    writer.write(context.res().getOutputStream());
+                }
             }
             case Answer.Done() -> context.status(204);
         }

@@ -15,6 +15,7 @@ import org.flywaydb.core.api.FlywayException;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.Jdbi;
 import org.jdbi.v3.core.JdbiException;
+import org.jdbi.v3.core.statement.StatementExceptions;
 
 /**
  * The connections to PostgreSQL.
@@ -38,9 +39,16 @@ public final class Database implements AutoCloseable {
     private Database(HikariDataSource transitions, HikariDataSource queries, int permits) {
         this.transitions = transitions;
         this.queries = queries;
-        this.pinned = Jdbi.create(() -> fresh(transitions));
-        this.jdbi = Jdbi.create(() -> fresh(queries));
+        this.pinned = jdbi(transitions);
+        this.jdbi = jdbi(queries);
         this.permits = new Semaphore(permits, true);
+    }
+
+    private static Jdbi jdbi(HikariDataSource pool) {
+        Jdbi jdbi = Jdbi.create(() -> fresh(pool));
+        // Failures are logged, and what was bound to a statement may be secret.
+        jdbi.getConfig(StatementExceptions.class).setMessageRendering(StatementExceptions.MessageRendering.NONE);
+        return jdbi;
     }
 
     /**
@@ -204,6 +212,12 @@ public final class Database implements AutoCloseable {
                 if (state.equals("55P03")) {
                     return new SandboxException(
                             ErrorCode.TIMEOUT, "another server is busy with this session; try again later", e);
+                }
+                if (state.equals("22021") || state.equals("22P05")) {
+                    return SandboxException.invalid("a text has a character that cannot be stored, such as NUL");
+                }
+                if (state.equals("23505")) {
+                    return SandboxException.conflict("there is one of that name already");
                 }
                 // Classes of PostgreSQL's Appendix A: connection, transaction rolled back (a deadlock, for one),
                 // resources, operator intervention, system error.
