@@ -7,6 +7,7 @@ import dev.berth.gateway.api.KeyApi;
 import dev.berth.gateway.api.SandboxApi;
 import dev.berth.gateway.api.ServerApi;
 import dev.berth.gateway.api.SessionApi;
+import dev.berth.gateway.api.SkillApi;
 import dev.berth.gateway.api.TenantApi;
 import dev.berth.gateway.api.ToolApi;
 import dev.berth.gateway.auth.AdminKey;
@@ -19,6 +20,7 @@ import dev.berth.gateway.config.Sealer;
 import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.HttpServer;
+import dev.berth.gateway.skill.Skills;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.session.Sessions;
 import dev.berth.session.store.Database;
@@ -55,6 +57,7 @@ public final class Gateway implements AutoCloseable {
         Contract contract = Contract.load();
         ApiKeys keys = new ApiKeys(database);
         SandboxConfigs configs = new SandboxConfigs(database, new Sealer(config.sealingKey()));
+        Skills skills = new Skills(database);
         SecureRandom random = new SecureRandom();
         OutputStore outputs =
                 OutputStore.open(config.outputs(), OutputStore.Bounds.DEFAULT, InstantSource.system(), random);
@@ -66,8 +69,9 @@ public final class Gateway implements AutoCloseable {
         endpoints.putAll(new SessionApi(sessions).endpoints());
         endpoints.putAll(new SandboxApi(calls, runner, interpreter, outputs, config.tools()).endpoints());
         endpoints.putAll(new FileApi(calls).endpoints());
-        endpoints.putAll(new ToolApi(calls, runner, configs, contract, config.tools()).endpoints());
+        endpoints.putAll(new ToolApi(calls, runner, configs, skills, contract, config.tools()).endpoints());
         endpoints.putAll(new ConfigApi(configs, sessions, contract, provider.name()).endpoints());
+        endpoints.putAll(new SkillApi(skills).endpoints());
         endpoints.putAll(new KeyApi(keys).endpoints());
         endpoints.putAll(new TenantApi(sessions).endpoints());
         Authenticator own = Authenticator.firstOf(new AdminKey(config.adminKey()), keys);

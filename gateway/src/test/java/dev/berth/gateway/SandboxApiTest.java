@@ -340,6 +340,47 @@ class SandboxApiTest {
     }
 
     @Test
+    void aSkillIsPutIntoTheWorkspaceFreshAndCanBeRun() {
+        String page = "---\\nname: greeter\\ndescription: Greets people.\\n---\\nRun scripts/greet.sh";
+        Reply kept = berth.post(
+                acme,
+                "/v1/skills",
+                "{\"files\":[{\"path\":\"SKILL.md\",\"content\":\"" + page + "\"},"
+                        + "{\"path\":\"scripts/greet.sh\",\"content\":\"#!/bin/sh\\necho hello $1\\n\"}]}");
+        assertThat(kept.status()).as(kept.body()).isEqualTo(201);
+        assertThat(berth.get(acme, "/v1/skills").body()).contains("Greets people.");
+        tool(
+                "bash",
+                "{\"session_id\":\"skilled\",\"command\":\"mkdir -p .claude/skills/greeter; echo x > .claude/skills/greeter/stale.md\"}");
+
+        JsonNode loaded = tool("load_skill", "{\"session_id\":\"skilled\",\"path\":\"acme/greeter\"}");
+
+        assertThat(loaded.path("stdout").asString()).contains(".claude/skills/greeter", "Run scripts/greet.sh");
+        assertThat(tool(
+                                "bash",
+                                "{\"session_id\":\"skilled\",\"command\":\".agents/skills/greeter/scripts/greet.sh ann; ls .claude/skills/greeter\"}")
+                        .path("stdout")
+                        .asString())
+                .isEqualTo("hello ann\nSKILL.md\nscripts\n");
+        assertThat(berth.get(rival, "/v1/skills/greeter").status()).isEqualTo(404);
+        assertThat(tool("load_skill", "{\"session_id\":\"skilled\",\"path\":\"nothing\"}")
+                        .path("error")
+                        .path("code")
+                        .asString())
+                .isEqualTo("not_found");
+        assertThat(berth.delete(acme, "/v1/skills/greeter").status()).isEqualTo(204);
+    }
+
+    @Test
+    void aBundleThatIsNoneIsRefusedWithAllThatIsWrong() {
+        Reply refused = berth.post(acme, "/v1/skills", """
+                {"files":[{"path":"../x.md","content":"x"},{"path":"a.exe","content":"x"},
+                 {"path":"b.md","content_base64":"/w=="},{"path":"SKILL.md","content":"---\\nname: Bad Name\\n---\\n"}]}""");
+        assertThat(refused.status()).isEqualTo(400);
+        assertThat(refused.json().path("errors").size()).as(refused.body()).isEqualTo(5);
+    }
+
+    @Test
     void withoutASessionACommandHasAComputerOfItsOwn() {
         JsonNode once = tool("bash", "{\"command\":\"echo $HOME > f; cat f\"}");
         assertThat(once.path("ok").asBoolean()).as(once.toString()).isTrue();

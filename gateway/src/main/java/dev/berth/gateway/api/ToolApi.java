@@ -10,6 +10,7 @@ import dev.berth.gateway.http.Answer;
 import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.Exchange;
+import dev.berth.gateway.skill.Skills;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.session.Session;
@@ -67,11 +68,19 @@ public final class ToolApi {
     private final Calls calls;
     private final Runner runner;
     private final SandboxConfigs configs;
+    private final Skills skills;
     private final Contract contract;
     private final ToolSettings settings;
     private final Map<String, Tool> tools = new LinkedHashMap<>();
 
-    public ToolApi(Calls calls, Runner runner, SandboxConfigs configs, Contract contract, ToolSettings settings) {
+    public ToolApi(
+            Calls calls,
+            Runner runner,
+            SandboxConfigs configs,
+            Skills skills,
+            Contract contract,
+            ToolSettings settings) {
+        this.skills = skills;
         this.calls = calls;
         this.runner = runner;
         this.configs = configs;
@@ -83,7 +92,8 @@ public final class ToolApi {
                 new Tool("write", "WriteInput", Access.WRITE, text(ToolApi::write)),
                 new Tool("edit", "EditInput", Access.WRITE, text(ToolApi::edit)),
                 new Tool("glob", "GlobInput", Access.READ, text(ToolApi::glob)),
-                new Tool("grep", "GrepInput", Access.READ, text(ToolApi::grep)))) {
+                new Tool("grep", "GrepInput", Access.READ, text(ToolApi::grep)),
+                new Tool("load_skill", "LoadSkillInput", Access.READ, this::loadSkill))) {
             tools.put(tool.name(), tool);
         }
     }
@@ -245,6 +255,15 @@ public final class ToolApi {
                     Optional.empty(),
                     Optional.empty());
         };
+    }
+
+    /** A path is the skill's name, perhaps with the tenant's before it, as agents of some makers write it. */
+    private RunResult loadSkill(Session session, ToolSettings with, ObjectNode input, boolean changes) {
+        String tenant = session.key().tenant();
+        String path = input.path("path").asString();
+        String name = path.startsWith(tenant + "/") ? path.substring(tenant.length() + 1) : path;
+        return text((workspace, _) -> Skills.stage(skills.get(tenant, name), workspace))
+                .run(session, with, input, changes);
     }
 
     private static String path(ObjectNode input, String field) {

@@ -37,6 +37,7 @@ public final class Contract {
      * @param scope what a key needs to have
      * @param body what its JSON body has to be; empty if it has none
      * @param otherBody whether it also takes a body that is not JSON
+     * @param mostBodyBytes how large its JSON body may be, if that is not what is usual
      */
     public record Operation(
             String id,
@@ -50,7 +51,8 @@ public final class Contract {
             Map<String, Schema> queryParameters,
             List<String> requiredQuery,
             Optional<Schema> body,
-            boolean otherBody) {}
+            boolean otherBody,
+            Optional<Long> mostBodyBytes) {}
 
     private final ObjectNode document;
     private final SchemaRegistry registry = SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_2020_12);
@@ -132,7 +134,8 @@ public final class Contract {
                 inQuery,
                 required,
                 json.isMissingNode() ? Optional.empty() : Optional.of(compile(resolved(json))),
-                content.properties().stream().anyMatch(type -> !type.getKey().equals("application/json")));
+                content.properties().stream().anyMatch(type -> !type.getKey().equals("application/json")),
+                Optional.ofNullable(node.get("x-max-bytes")).map(JsonNode::asLong));
     }
 
     private Schema compile(JsonNode schema) {

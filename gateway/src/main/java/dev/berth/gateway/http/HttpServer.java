@@ -270,7 +270,8 @@ public final class HttpServer implements AutoCloseable {
             }
             throw new UnsupportedType();
         }
-        ObjectNode body = Bodies.read(context.bodyInputStream(), config.mostBodyBytes());
+        ObjectNode body =
+                Bodies.read(context.bodyInputStream(), operation.mostBodyBytes().orElse(config.mostBodyBytes()));
         Contract.check(operation.body().get(), body);
         return body;
     }
