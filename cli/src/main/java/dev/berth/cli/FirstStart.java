@@ -11,6 +11,7 @@ import dev.berth.session.postgres.PostgresConfig;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -57,8 +58,7 @@ final class FirstStart {
                 throw e;
             }
             store.get(HOST);
-            console.say("could not build '" + wanted + "', so sessions start from '" + HOST + "': "
-                    + String.valueOf(e.getMessage()).lines().findFirst().orElse("no reason was given"));
+            console.say("could not build '" + wanted + "', so sessions start from '" + HOST + "': " + inOneLine(e));
             return HOST;
         }
     }
@@ -75,5 +75,15 @@ final class FirstStart {
             return missing;
         });
         return there;
+    }
+
+    /** What failed, and the last thing that the failed program said. */
+    private static String inOneLine(SandboxException e) {
+        List<String> lines = String.valueOf(e.getMessage())
+                .lines()
+                .map(String::strip)
+                .filter(line -> !line.isEmpty())
+                .toList();
+        return lines.size() < 2 ? String.join("", lines) : lines.getFirst() + " " + lines.getLast();
     }
 }
