@@ -10,6 +10,7 @@ import java.util.Optional;
 /** The {@code berth} command. */
 public final class Berth {
     private static final List<Subcommand> COMMANDS = List.of(
+            new UpCommand(),
             new RunCommand(),
             new LsCommand(),
             new RmCommand(),
@@ -25,6 +26,7 @@ public final class Berth {
               test            Build and run every test.
 
             Examples:
+              berth up
               berth run 'echo hello from a sandbox'
               berth run -it --memory 1g bash
               berth doctor
@@ -33,6 +35,7 @@ public final class Berth {
               BERTH_DATA       where sandboxes live (--data); /var/lib/berth
               BERTH_TEMPLATES  where templates live; <data>/templates
               BERTH_RUNTIME    crun, runc or runsc (--runtime); crun
+            The server's settings are in docs/configuration.md.
 
             Exit codes, besides those of the command that was run:
               0 done         2 invalid    66 not found     67 gone            69 unavailable

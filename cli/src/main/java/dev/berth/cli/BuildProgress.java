@@ -1,5 +1,6 @@
 package dev.berth.cli;
 
+import dev.berth.cli.args.Durations;
 import dev.berth.sandbox.local.template.BuildEvent;
 import java.util.function.Consumer;
 

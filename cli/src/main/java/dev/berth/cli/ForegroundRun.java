@@ -1,5 +1,7 @@
 package dev.berth.cli;
 
+import dev.berth.cli.args.Durations;
+import dev.berth.cli.args.Sizes;
 import dev.berth.sandbox.Command;
 import dev.berth.sandbox.Exit;
 import dev.berth.sandbox.Limit;

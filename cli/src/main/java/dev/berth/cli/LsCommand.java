@@ -3,7 +3,9 @@ package dev.berth.cli;
 import static java.time.temporal.ChronoUnit.SECONDS;
 
 import dev.berth.cli.args.Arguments;
+import dev.berth.cli.args.Durations;
 import dev.berth.cli.args.Option;
+import dev.berth.cli.args.Sizes;
 import dev.berth.cli.args.Syntax;
 import dev.berth.cli.args.Syntax.Operands;
 import dev.berth.sandbox.Sandbox;

@@ -3,6 +3,8 @@ package dev.berth.cli;
 import dev.berth.cli.args.Arguments;
 import dev.berth.cli.args.Syntax;
 import dev.berth.cli.args.Syntax.Operands;
+import dev.berth.cli.config.ServerSettings;
+import dev.berth.cli.config.Values;
 import dev.berth.sandbox.Command;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.Sandbox;
@@ -12,17 +14,23 @@ import dev.berth.sandbox.local.LocalConfig;
 import dev.berth.sandbox.local.LocalProvider;
 import dev.berth.sandbox.local.store.StoreKind;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.jar.JarFile;
 import java.util.stream.Stream;
 
 /**
  * The launcher's training run for the JDK's ahead-of-time cache: loads Berth's own classes, reads command lines, and,
- * where that is possible, runs a command in a sandbox. The cache is of what was used here, so this is a play of what
+ * where that is possible, runs a command in a sandbox and starts the server. The cache is of what was used here, so this is a play of what
  * users do; nothing of it stays.
  */
 final class RehearseCommand implements Subcommand {
@@ -42,8 +50,43 @@ final class RehearseCommand implements Subcommand {
         LINES.forEach(line -> Berth.run(line, Console.silent()));
         if (Wiring.isRoot()) {
             runInASandbox(console);
+            serve(console);
         }
         return 0;
+    }
+
+    /** Starts the server twice, since making a database is not what most starts do, and asks it something. */
+    private static void serve(Console console) {
+        try {
+            Path data = Files.createTempDirectory(Path.of("/var/tmp"), "berth");
+            Files.setPosixFilePermissions(data, PosixFilePermissions.fromString("rwx--x--x"));
+            ServerSettings settings = new ServerSettings(
+                    Values.of(Map.of("data", data.toString(), "port", "0", "template", "host", "store", "plain")));
+            try {
+                for (int i = 0; i < 2; i++) {
+                    Server server = Server.start(settings, new FirstStart(console), console);
+                    ask(server, "/readyz");
+                    ask(server, "/v1/sandbox/sessions");
+                    server.stop().forEach(console::say);
+                }
+            } finally {
+                remove(data);
+            }
+        } catch (IOException | SandboxException e) {
+            console.say("no server for the rehearsal: " + e.getMessage());
+        }
+    }
+
+    /** By hand: the classes of an HTTP client have no place in the cache. */
+    private static void ask(Server server, String path) throws IOException {
+        URI url = URI.create(server.url());
+        try (Socket socket = new Socket(url.getHost(), url.getPort())) {
+            String request =
+                    "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer "
+                            + server.shownKey() + "\r\n\r\n";
+            socket.getOutputStream().write(request.getBytes(StandardCharsets.UTF_8));
+            socket.getInputStream().transferTo(OutputStream.nullOutputStream());
+        }
     }
 
     private static void runInASandbox(Console console) {

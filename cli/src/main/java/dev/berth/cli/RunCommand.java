@@ -1,7 +1,9 @@
 package dev.berth.cli;
 
 import dev.berth.cli.args.Arguments;
+import dev.berth.cli.args.Durations;
 import dev.berth.cli.args.Option;
+import dev.berth.cli.args.Sizes;
 import dev.berth.cli.args.Syntax;
 import dev.berth.cli.args.Syntax.Operands;
 import dev.berth.cli.args.UsageException;

@@ -9,7 +9,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** The composition root: the one place where the parts of the product are made and put together. */
+/** The composition root: here, and in {@link Server}, the parts of the product are made and put together. */
 final class Wiring {
     private Wiring() {}
 
@@ -31,7 +31,7 @@ final class Wiring {
         }
     }
 
-    private static void requireRoot() {
+    static void requireRoot() {
         if (!isRoot()) {
             throw SandboxException.denied("sandboxes on this machine need root, for mounts, cgroups and user ids; "
                     + "run the same with sudo (inside, nothing runs as the machine's root)");

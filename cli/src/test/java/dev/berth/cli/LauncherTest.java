@@ -146,6 +146,18 @@ class LauncherTest {
     }
 
     @Test
+    void givesTheServerAnotherJvmThanCommandsThatAreOverSoon() throws Exception {
+        script(bin.resolve("mmdebstrap"), "#!/bin/sh\nexit 0\n");
+        assertThat(berth("up", "--port", "0").out)
+                .contains("[-XX:+UseG1GC][-Xmx512m]")
+                .doesNotContain("TieredStopAtLevel")
+                .endsWith("[dev.berth.cli.Berth][up][--port][0]\n");
+        assertThat(berth("ls").out)
+                .contains("[-XX:+UseSerialGC][-XX:TieredStopAtLevel=1]")
+                .doesNotContain("G1");
+    }
+
+    @Test
     void ignoresAJdkThatIsTooOld() throws Exception {
         jdk("17.0.15");
         Ran ran = berth("ls");

@@ -103,9 +103,14 @@ public final class Sessions implements AutoCloseable {
 
     // ---- the way of a request ------------------------------------------------------------------------------------
 
+    /** What a session is made by where nobody says otherwise. */
+    public SessionSpec spec() {
+        return parts.config().spec();
+    }
+
     /** The session of a conversation, up, as it is; made with the defaults if there is none. */
     public Session resolve(SessionKey key) {
-        return resolve(key, SessionSpec.DEFAULT);
+        return resolve(key, spec());
     }
 
     /** The session of a conversation, up. One that is not there yet is made by {@code spec}. */

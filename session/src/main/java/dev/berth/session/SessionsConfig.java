@@ -14,6 +14,7 @@ import java.time.Duration;
  * @param healthPoll how often a sandbox that does not answer is asked
  * @param healthLimit for how long
  * @param patience how long anybody waits for a session that another one is busy with
+ * @param spec what a session is made by where nobody says otherwise
  * @param auditCommands whether the text of commands is written to the event log
  */
 public record SessionsConfig(
@@ -25,6 +26,7 @@ public record SessionsConfig(
         Duration healthPoll,
         Duration healthLimit,
         Duration patience,
+        SessionSpec spec,
         boolean auditCommands) {
 
     public static SessionsConfig of(Path spool) {
@@ -37,19 +39,35 @@ public record SessionsConfig(
                 Duration.ofSeconds(2),
                 Duration.ofSeconds(60),
                 Duration.ofMinutes(2),
+                SessionSpec.DEFAULT,
                 false);
     }
 
     public SessionsConfig withIntervals(Duration newFlush, Duration newJanitor, Duration newSettle) {
         return new SessionsConfig(
-                spool, newFlush, newJanitor, newSettle, healthProbe, healthPoll, healthLimit, patience, auditCommands);
+                spool,
+                newFlush,
+                newJanitor,
+                newSettle,
+                healthProbe,
+                healthPoll,
+                healthLimit,
+                patience,
+                spec,
+                auditCommands);
     }
 
     public SessionsConfig withHealth(Duration probe, Duration poll, Duration limit) {
-        return new SessionsConfig(spool, flush, janitor, settle, probe, poll, limit, patience, auditCommands);
+        return new SessionsConfig(spool, flush, janitor, settle, probe, poll, limit, patience, spec, auditCommands);
     }
 
     public SessionsConfig withAuditCommands(boolean audit) {
-        return new SessionsConfig(spool, flush, janitor, settle, healthProbe, healthPoll, healthLimit, patience, audit);
+        return new SessionsConfig(
+                spool, flush, janitor, settle, healthProbe, healthPoll, healthLimit, patience, spec, audit);
+    }
+
+    public SessionsConfig withSpec(SessionSpec newSpec) {
+        return new SessionsConfig(
+                spool, flush, janitor, settle, healthProbe, healthPoll, healthLimit, patience, newSpec, auditCommands);
     }
 }

@@ -1,5 +1,6 @@
 package dev.berth.cli.doctor;
 
+import dev.berth.session.postgres.EmbeddedPostgres;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -24,9 +25,25 @@ final class ProgramChecks {
     private ProgramChecks() {}
 
     static Stream<Finding> all(Machine machine) {
-        return Stream.concat(
-                RUNTIMES.stream().map(name -> runtime(machine, name)),
-                PROGRAMS.stream().map(program -> program(machine, program)));
+        return Stream.of(
+                        RUNTIMES.stream().map(name -> runtime(machine, name)),
+                        PROGRAMS.stream().map(program -> program(machine, program)),
+                        Stream.of(postgres(machine)))
+                .flatMap(it -> it);
+    }
+
+    /** The server's own, which comes with it and is started by setpriv(1). */
+    private static Finding postgres(Machine machine) {
+        if (!EmbeddedPostgres.isPacked()) {
+            return Finding.lacking(
+                    "PostgreSQL", "this build has none for this processor", "set DATABASE_URL to one of your own");
+        }
+        return machine.program("setpriv")
+                .map(path -> Finding.good("PostgreSQL", "comes with it"))
+                .orElseGet(() -> Finding.lacking(
+                        "PostgreSQL",
+                        "no setpriv: 'berth up' cannot start its own",
+                        "apt-get install -y util-linux, or set DATABASE_URL"));
     }
 
     private static Finding runtime(Machine machine, String name) {

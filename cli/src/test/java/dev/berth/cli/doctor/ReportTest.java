@@ -43,7 +43,8 @@ class ReportTest {
         write("/proc/meminfo", "MemTotal:       16000000 kB\nMemAvailable:   8000000 kB\nSwapTotal: 0 kB\n");
         write("/proc/sys/fs/inotify/max_user_watches", "1048576");
         write("/proc/sys/fs/inotify/max_user_instances", "1024");
-        for (String name : List.of("crun", "runc", "runsc", "mmdebstrap", "rg", "gcc", "make", "mvn", "bwrap")) {
+        for (String name :
+                List.of("crun", "runc", "runsc", "mmdebstrap", "rg", "gcc", "make", "mvn", "bwrap", "setpriv")) {
             program("/usr/bin/" + name);
         }
         program("/usr/sbin/mkfs.btrfs");

@@ -23,13 +23,18 @@ import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.StatementContext;
 
 /**
- * The keys of tenants. A key is 192 random bits; the database has its SHA-256, which is enough for something that cannot
+ * The keys of tenants. A key is 192 random bits, or what an operator chose; the database has its SHA-256, which is enough for something that cannot
  * be guessed. What was looked up is remembered for some seconds, so that a live session's request needs no SQL; a key
  * that is revoked through another server works that much longer.
  */
 public final class ApiKeys implements Authenticator {
     /** In every key, so that scanners for leaked secrets know what they found. */
     public static final String PREFIX = "berth_";
+
+    /** What a key that somebody chose has to have at least, so that nobody guesses it. */
+    private static final int SHORTEST = 24;
+
+    private static final int LONGEST = 512;
 
     private static final Duration REMEMBERED = Duration.ofSeconds(10);
     private static final int MOST_REMEMBERED = 10_000;
@@ -44,7 +49,13 @@ public final class ApiKeys implements Authenticator {
             Instant createdAt,
             Optional<Instant> expiresAt,
             Optional<Instant> revokedAt,
-            Optional<Instant> lastUsedAt) {}
+            Optional<Instant> lastUsedAt) {
+
+        public boolean works(Instant now) {
+            return revokedAt.isEmpty()
+                    && expiresAt.filter(end -> end.isBefore(now)).isEmpty();
+        }
+    }
 
     /** A key that was just made: the only moment at which its secret is known. */
     public record Made(KeyInfo info, String key) {}
@@ -60,7 +71,7 @@ public final class ApiKeys implements Authenticator {
 
     @Override
     public Optional<Caller> caller(String credential) {
-        if (!credential.startsWith(PREFIX)) {
+        if (!isKey(credential)) {
             return Optional.empty();
         }
         String hash = HexFormat.of().formatHex(hash(credential));
@@ -74,8 +85,7 @@ public final class ApiKeys implements Authenticator {
             remembered.put(hash, known);
         }
         return known.info()
-                .filter(info -> info.revokedAt().isEmpty()
-                        && info.expiresAt().filter(end -> end.isBefore(now)).isEmpty())
+                .filter(info -> info.works(now))
                 .map(info -> new Caller("key:" + info.id(), info.tenant(), false, info.scopes()));
     }
 
@@ -88,22 +98,47 @@ public final class ApiKeys implements Authenticator {
     }
 
     public Made make(String tenant, String name, Set<Scope> scopes, Optional<Instant> expiresAt) {
-        byte[] random = new byte[24];
-        RANDOM.nextBytes(random);
-        String key = PREFIX + HexFormat.of().formatHex(random);
+        String key = random();
         return new Made(put(tenant, name, key, scopes, expiresAt), key);
     }
 
     /** Makes a key with a secret that somebody chose. */
     public KeyInfo put(String tenant, String name, String key, Set<Scope> scopes, Optional<Instant> expiresAt) {
-        if (key.length() < PREFIX.length() + 16 || !key.startsWith(PREFIX)) {
-            throw SandboxException.invalid(
-                    "a key begins with '" + PREFIX + "' and has at least 16 characters after it");
-        }
+        check(key);
         byte[] id = new byte[8];
         RANDOM.nextBytes(id);
         return database.query(handle -> insert(
                 handle, tenant, name, key, scopes, expiresAt, HexFormat.of().formatHex(id)));
+    }
+
+    /** Removes a key, as if it had never been: for one whose secret was exchanged for another. */
+    public void forget(String key) {
+        database.query(handle -> handle.createUpdate("DELETE FROM api_keys WHERE hash = :hash")
+                .bind("hash", HexFormat.of().formatHex(hash(key)))
+                .execute());
+        remembered.clear();
+    }
+
+    /** A key that nobody had before. */
+    public static String random() {
+        byte[] random = new byte[24];
+        RANDOM.nextBytes(random);
+        return PREFIX + HexFormat.of().formatHex(random);
+    }
+
+    /** Refuses a secret that cannot be a key, without repeating it. */
+    public static void check(String key) {
+        if (!isKey(key)) {
+            throw SandboxException.invalid("a key has " + SHORTEST + " to " + LONGEST
+                    + " letters, digits and signs, without spaces; one that begins with '" + PREFIX + "' may have 22");
+        }
+    }
+
+    private static boolean isKey(String text) {
+        int least = text.startsWith(PREFIX) ? PREFIX.length() + 16 : SHORTEST;
+        return text.length() >= least
+                && text.length() <= LONGEST
+                && text.chars().allMatch(c -> c > ' ' && c < 127);
     }
 
     private static KeyInfo insert(

@@ -29,6 +29,7 @@ import org.eclipse.jetty.server.SecureRequestCustomizer;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.server.SslConnectionFactory;
+import org.eclipse.jetty.server.handler.GracefulHandler;
 import org.eclipse.jetty.util.ssl.SslContextFactory;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.slf4j.Logger;
@@ -45,6 +46,9 @@ public final class HttpServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HttpServer.class);
     /** A stream that says nothing is kept for so long; those that may be silent for longer send a heartbeat. */
     private static final Duration IDLE = Duration.ofSeconds(60);
+
+    /** What is being answered when the server stops may take so long. */
+    private static final Duration FINISHING = Duration.ofSeconds(10);
 
     private static final long MOST_DRAINED = 16 << 20;
 
@@ -112,6 +116,7 @@ public final class HttpServer implements AutoCloseable {
         return javalin.port();
     }
 
+    /** Takes no more requests, lets those that are being answered finish for a while, and stops. */
     @Override
     public void close() {
         javalin.stop();
@@ -128,6 +133,10 @@ public final class HttpServer implements AutoCloseable {
         threads.setName("http");
         threads.setVirtualThreadsExecutor(java.util.concurrent.Executors.newVirtualThreadPerTaskExecutor());
         javalin.jetty.threadPool = threads;
+        javalin.jetty.modifyServer(server -> {
+            server.setHandler(new GracefulHandler());
+            server.setStopTimeout(FINISHING.toMillis());
+        });
         javalin.jetty.modifyHttpConfiguration(http -> {
             http.setSendServerVersion(false);
             http.setSendXPoweredBy(false);

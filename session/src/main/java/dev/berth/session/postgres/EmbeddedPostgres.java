@@ -40,6 +40,16 @@ public final class EmbeddedPostgres implements AutoCloseable {
         this.password = password;
     }
 
+    /** Whether this build has the programs for this machine. */
+    public static boolean isPacked() {
+        try {
+            ProgramArchive.find(System.getProperty("os.arch", "unknown"));
+            return true;
+        } catch (SandboxException e) {
+            return false;
+        }
+    }
+
     /** Starts it, making it first if there is none. Returns when it takes connections. */
     public static EmbeddedPostgres start(PostgresConfig config) {
         Account account;

@@ -1,13 +1,12 @@
-package dev.berth.cli;
+package dev.berth.cli.args;
 
-import dev.berth.cli.args.UsageException;
 import java.time.Duration;
 
 /** Durations as people write them: {@code 30s}, {@code 5m}, {@code 1h}. */
-final class Durations {
+public final class Durations {
     private Durations() {}
 
-    static Duration parse(String text) {
+    public static Duration parse(String text) {
         int digits = 0;
         while (digits < text.length() && text.charAt(digits) >= '0' && text.charAt(digits) <= '9') {
             digits++;
@@ -36,7 +35,7 @@ final class Durations {
     }
 
     /** In the largest unit that says it roughly: {@code 45s}, {@code 3h}. */
-    static String format(Duration duration) {
+    public static String format(Duration duration) {
         if (duration.toMillis() % 1000 != 0 && duration.toSeconds() < 10) {
             return duration.toMillis() + "ms";
         } else if (duration.toSeconds() < 120) {

@@ -1,15 +1,14 @@
-package dev.berth.cli;
+package dev.berth.cli.args;
 
-import dev.berth.cli.args.UsageException;
 import java.util.Locale;
 
 /** Sizes as people write them: {@code 512m}, {@code 1g}, in powers of 1024. */
-final class Sizes {
+public final class Sizes {
     private static final String LETTERS = "kmgt";
 
     private Sizes() {}
 
-    static long parse(String text) {
+    public static long parse(String text) {
         String size = text.toLowerCase(Locale.ROOT);
         int power = size.isEmpty() ? 0 : LETTERS.indexOf(size.charAt(size.length() - 1)) + 1;
         String digits = power == 0 ? size : size.substring(0, size.length() - 1);
@@ -23,7 +22,7 @@ final class Sizes {
         }
     }
 
-    static String format(long bytes) {
+    public static String format(long bytes) {
         int power = 0;
         double value = bytes;
         while (value >= 1024 && power < LETTERS.length()) {

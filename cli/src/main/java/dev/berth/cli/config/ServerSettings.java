@@ -1,0 +1,94 @@
+package dev.berth.cli.config;
+
+import dev.berth.gateway.auth.RateLimits;
+import dev.berth.gateway.http.ServerConfig;
+import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.local.LocalConfig;
+import dev.berth.session.IdlePolicy;
+import dev.berth.session.SessionSpec;
+import dev.berth.session.SessionsConfig;
+import dev.berth.session.TenantLimits;
+import java.nio.file.Path;
+import java.util.Map;
+
+/** What each part of the server is told, made of the settings. */
+public record ServerSettings(Values values) {
+
+    public Path data() {
+        return values.get(Settings.DATA);
+    }
+
+    public Path keys() {
+        return data().resolve("keys");
+    }
+
+    /** @param warm how many sandboxes to keep ready, of templates that are there */
+    public LocalConfig local(Map<String, Integer> warm) {
+        return new LocalConfig(
+                data(),
+                templates(),
+                values.get(Settings.RUNTIME),
+                values.get(Settings.STORE),
+                values.get(Settings.POOL).orElse(0L),
+                warm);
+    }
+
+    public Path templates() {
+        return values.get(Settings.TEMPLATES).orElse(data().resolve("templates"));
+    }
+
+    /**
+     * @param template the one that sessions start from
+     * @param limitsDisk whether a disk limit can be enforced; one that somebody asked for is then refused, not ignored
+     */
+    public SessionsConfig sessions(String template, boolean limitsDisk) {
+        boolean unlimited = !limitsDisk && !values.has(Settings.LIMITS_DISK);
+        Limits limits = Limits.DEFAULT
+                .withMemory(values.get(Settings.LIMITS_MEMORY))
+                .withCpus(values.get(Settings.LIMITS_CPUS))
+                .withPids(values.get(Settings.LIMITS_PIDS))
+                .withDisk(unlimited ? 0 : values.get(Settings.LIMITS_DISK))
+                .withOutput(Math.toIntExact(values.get(Settings.LIMITS_OUTPUT)));
+        IdlePolicy idle = new IdlePolicy(
+                values.get(Settings.IDLE_PAUSE),
+                values.get(Settings.IDLE_STOP),
+                values.get(Settings.IDLE_ARCHIVE),
+                values.get(Settings.IDLE_DELETE),
+                values.get(Settings.IDLE_LIFETIME));
+        return SessionsConfig.of(data().resolve("spool"))
+                .withSpec(SessionSpec.DEFAULT
+                        .withTemplate(template)
+                        .withLimits(limits)
+                        .withIdle(idle))
+                .withAuditCommands(values.get(Settings.AUDIT_COMMANDS));
+    }
+
+    /** What was set goes before what an operator may have changed since by the API; the rest stays as it is. */
+    public TenantLimits tenant(TenantLimits now) {
+        return new TenantLimits(
+                values.has(Settings.TENANT_SESSIONS) ? values.get(Settings.TENANT_SESSIONS) : now.live(),
+                values.has(Settings.TENANT_CREATED) ? values.get(Settings.TENANT_CREATED) : now.createdPerMinute(),
+                values.has(Settings.TENANT_MEMORY) ? values.get(Settings.TENANT_MEMORY) : now.memoryBytes(),
+                values.has(Settings.TENANT_DISK) ? values.get(Settings.TENANT_DISK) : now.diskBytes(),
+                now.makesRoom());
+    }
+
+    public ServerConfig http() {
+        return new ServerConfig(
+                values.get(Settings.HOST),
+                values.get(Settings.PORT),
+                values.get(Settings.TLS_KEYSTORE)
+                        .flatMap(store -> values.get(Settings.TLS_PASSWORD_FILE)
+                                .map(password -> new ServerConfig.Tls(store, password))),
+                values.get(Settings.BODY_MAX));
+    }
+
+    public RateLimits rates() {
+        return new RateLimits(values.get(Settings.RATE_PER_SECOND), values.get(Settings.RATE_BURST));
+    }
+
+    /** A directory, or a URL of S3. */
+    public String archive() {
+        return values.get(Settings.ARCHIVE).orElse(data().resolve("archives").toString());
+    }
+}

@@ -1,0 +1,328 @@
+package dev.berth.cli.config;
+
+import static dev.berth.cli.config.Types.checked;
+import static java.util.function.Function.identity;
+import static java.util.stream.Collectors.toMap;
+
+import dev.berth.archive.s3.S3Config;
+import dev.berth.cli.args.Option;
+import dev.berth.cli.args.UsageException;
+import dev.berth.gateway.auth.ApiKeys;
+import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
+import dev.berth.sandbox.local.store.StoreKind;
+import dev.berth.sandbox.local.template.TemplateName;
+import dev.berth.session.store.DatabaseConfig;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** The table of everything that can be set. Reading, help and docs/configuration.md are made of it. */
+public final class Settings {
+    /** Where sandboxes come from. */
+    public enum ProviderKind {
+        LOCAL
+    }
+
+    /** From which log lines on. */
+    public enum LogLevel {
+        TRACE,
+        DEBUG,
+        INFO,
+        WARN,
+        ERROR
+    }
+
+    /** What log lines look like. */
+    public enum LogFormat {
+        TEXT,
+        JSON
+    }
+
+    // ---- the server ----------------------------------------------------------------------------------------------
+
+    public static final Setting<String> HOST = Setting.of(
+                    "host", Types.HOST, "127.0.0.1", "The address to listen on; 0.0.0.0 is all of this machine's.")
+            .flag("--host");
+    public static final Setting<Integer> PORT = Setting.of(
+                    "port", Types.PORT, "8080", "The port to listen on; 0 is any that is free.")
+            .flag("--port");
+    public static final Setting<Path> DATA = Setting.of(
+                    "data", Types.PATH, "/var/lib/berth", "Where everything is kept: sandboxes, database, keys.")
+            .flag("--data");
+    public static final Setting<Optional<Path>> CONFIG = Setting.optional(
+                    "config", Types.PATH, "none", "A YAML file with settings.")
+            .flag("--config");
+    public static final Setting<Optional<Path>> TLS_KEYSTORE =
+            Setting.optional("tls.keystore", Types.PATH, "none", "A PKCS#12 key store, for HTTPS.");
+    public static final Setting<Optional<String>> TLS_PASSWORD_FILE =
+            Setting.optional("tls.password-file", Types.CONTENT, "none", "A file with the password of that key store.");
+    public static final Setting<Long> BODY_MAX =
+            Setting.of("body.max", size("1k", "1g"), "10m", "The largest JSON body of a request.");
+    public static final Setting<Double> RATE_PER_SECOND = Setting.of(
+            "rate.per-second", Types.NUMBER, "1000", "How many requests a second each key may make; 0 for no limit.");
+    public static final Setting<Double> RATE_BURST =
+            Setting.of("rate.burst", Types.NUMBER, "2000", "How many it may make at once after a pause.");
+
+    // ---- who may use it ------------------------------------------------------------------------------------------
+
+    public static final Setting<Optional<String>> API_KEY = Setting.optional(
+                    "key.api",
+                    Type.of("KEY", Settings::key),
+                    "a random one, in <data>/keys/api",
+                    "The API key of the tenant 'default'. It replaces the one that is kept.")
+            .variable("BERTH_API_KEY")
+            .asSecret();
+    public static final Setting<Optional<String>> ADMIN_KEY = Setting.optional(
+                    "key.admin",
+                    Type.of("KEY", Settings::key),
+                    "a random one, in <data>/keys/admin",
+                    "The operator's key. It replaces the one that is kept.")
+            .variable("BERTH_ADMIN_KEY")
+            .asSecret();
+    public static final Setting<Optional<String>> PREVIEW_SECRET_FILE = Setting.optional(
+            "preview.secret-file",
+            checked(Types.CONTENT, Settings::longEnough),
+            "<data>/keys/preview, made at the first start",
+            "A file with the secret that preview links are signed with; the same on all servers of a database.");
+
+    // ---- sandboxes -----------------------------------------------------------------------------------------------
+
+    public static final Setting<ProviderKind> PROVIDER = Setting.of(
+                    "provider",
+                    new Type<>("local", false, Settings::provider),
+                    "local",
+                    "Where sandboxes come from: this machine.")
+            .alias("SANDBOX_BACKEND");
+    public static final Setting<RuntimeKind> RUNTIME = Setting.of(
+                    "runtime",
+                    Types.oneOf(RuntimeKind.class),
+                    "crun",
+                    "What isolates sandboxes; runsc (gVisor) for hostile code.")
+            .flag("--runtime");
+    public static final Setting<Optional<Path>> TEMPLATES = Setting.optional(
+                    "templates", Types.PATH, "<data>/templates", "Where templates live.")
+            .flag("--templates");
+    public static final Setting<String> TEMPLATE = Setting.of(
+                    "template",
+                    Type.of("NAME", text -> TemplateName.parse(text).toString()),
+                    "base",
+                    "What sessions start from; 'base' is built at the first start, 'host' needs no build.")
+            .alias("SANDBOX_WORKER_IMAGE")
+            .flag("--template");
+    public static final Setting<Map<String, Integer>> WARM = new Setting<>(
+                    "warm",
+                    checked(Types.COUNTS, Settings::warm),
+                    Map.<String, Integer>of(),
+                    "none",
+                    "BERTH_WARM",
+                    List.of(),
+                    Optional.<Option<String>>empty(),
+                    false,
+                    "How many sandboxes to keep ready, by template, such as base=2.")
+            .flag("--warm");
+    public static final Setting<StoreKind> STORE = Setting.of(
+            "store",
+            Types.oneOf(StoreKind.class),
+            "auto",
+            "How files are kept: on btrfs where it can be had, or plain, without disk limits.");
+    public static final Setting<Optional<Long>> POOL = Setting.optional(
+            "pool", Types.SIZE, "a share of the free disk", "The size of the btrfs pool file, if one has to be made.");
+
+    // ---- sessions ------------------------------------------------------------------------------------------------
+
+    public static final Setting<Long> LIMITS_MEMORY = Setting.of(
+                    "limits.memory",
+                    checked(Types.SIZE, it -> Limits.DEFAULT.withMemory(it).memoryBytes()),
+                    "512m",
+                    "Memory of a session.")
+            .alias("SANDBOX_MEM_LIMIT");
+    public static final Setting<Double> LIMITS_CPUS = Setting.of(
+            "limits.cpus",
+            checked(Types.NUMBER, it -> Limits.DEFAULT.withCpus(it).cpus()),
+            "0",
+            "Processors' worth of time of a session; 0 for no ceiling.");
+    public static final Setting<Integer> LIMITS_PIDS = Setting.of(
+            "limits.pids",
+            checked(Types.COUNT, it -> Limits.DEFAULT.withPids(it).pids()),
+            "256",
+            "Processes and threads of a session at a time.");
+    public static final Setting<Long> LIMITS_DISK = Setting.of(
+            "limits.disk",
+            checked(Types.SIZE, it -> Limits.DEFAULT.withDisk(it).diskBytes()),
+            "10g",
+            "What a session may write; 0 for no ceiling.");
+    public static final Setting<Long> LIMITS_OUTPUT = Setting.of(
+            "limits.output",
+            checked(Types.SIZE, it -> (long) Limits.DEFAULT
+                    .withOutput(Math.toIntExact(Math.min(it, Integer.MAX_VALUE)))
+                    .outputBytes()),
+            "1m",
+            "How much unread output of a command is kept.");
+    public static final Setting<Optional<Duration>> IDLE_PAUSE = idle(
+                    "pause", "10m", "Unused for so long, it is paused.")
+            .alias("SANDBOX_IDLE_TIMEOUT", text -> text.matches("[0-9]+") ? text + "s" : text);
+    public static final Setting<Optional<Duration>> IDLE_STOP =
+            idle("stop", "60m", "Unused for so long, its processes are ended.");
+    public static final Setting<Optional<Duration>> IDLE_ARCHIVE =
+            idle("archive", "2h", "Stopped for so long, its files are packed away.");
+    public static final Setting<Optional<Duration>> IDLE_DELETE =
+            idle("delete", "7d", "Unused for so long, it is deleted.");
+    public static final Setting<Optional<Duration>> IDLE_LIFETIME =
+            idle("lifetime", "never", "So long after it was made it is deleted, used or not.");
+    public static final Setting<Boolean> AUDIT_COMMANDS = Setting.of(
+            "audit.commands", Types.SWITCH, "false", "Whether the text of commands is written to the event log.");
+
+    // ---- the tenant 'default' ------------------------------------------------------------------------------------
+
+    public static final Setting<Optional<Integer>> TENANT_SESSIONS = Setting.of(
+                    "tenant.sessions",
+                    Types.COUNT.or("none"),
+                    "50",
+                    "Sessions of the tenant 'default' that may be up at a time.")
+            .alias("SANDBOX_MAX_SESSIONS");
+    public static final Setting<Optional<Integer>> TENANT_CREATED = Setting.of(
+            "tenant.created-per-minute", Types.COUNT.or("none"), "120", "Sandboxes it may make within a minute.");
+    public static final Setting<Optional<Long>> TENANT_MEMORY =
+            Setting.of("tenant.memory", Types.SIZE.or("none"), "none", "Memory limits of its live sessions, in sum.");
+    public static final Setting<Optional<Long>> TENANT_DISK =
+            Setting.of("tenant.disk", Types.SIZE.or("none"), "none", "Files of all its sessions, in sum.");
+
+    // ---- what is kept, and what is told --------------------------------------------------------------------------
+
+    public static final Setting<Optional<DatabaseConfig>> DATABASE_URL = Setting.optional(
+                    "database.url",
+                    Type.of("URL", DatabaseConfig::parse),
+                    "an embedded PostgreSQL in <data>/postgres",
+                    "A PostgreSQL, such as postgres://user:password@host:5432/berth.")
+            .alias("DATABASE_URL")
+            .asSecret();
+    public static final Setting<Optional<String>> ARCHIVE = Setting.optional(
+            "archive",
+            Type.of("PATH|URL", Settings::archive),
+            "<data>/archives",
+            "Where archived sessions go: a directory, or s3://bucket/prefix?endpoint=…&region=….");
+    public static final Setting<LogLevel> LOG_LEVEL = Setting.of(
+                    "log.level", Types.oneOf(LogLevel.class), "warn", "From which level on log lines go to stderr.")
+            .variable("BERTH_LOG")
+            .flag("--log");
+    public static final Setting<LogFormat> LOG_FORMAT =
+            Setting.of("log.format", Types.oneOf(LogFormat.class), "text", "Log lines as text, or each as JSON.");
+
+    /** Parts of the table, by what they are about. */
+    static final Map<String, List<Setting<?>>> PARTS = parts();
+
+    static final List<Setting<?>> ALL =
+            PARTS.values().stream().<Setting<?>>flatMap(List::stream).toList();
+
+    static final Map<String, Setting<?>> BY_NAME =
+            ALL.stream().collect(toMap(Setting::name, identity(), (a, _) -> a, LinkedHashMap::new));
+
+    /** All variables that mean something. */
+    static final Set<String> VARIABLES = ALL.stream()
+            .flatMap(it ->
+                    Stream.concat(Stream.of(it.env()), it.aliases().stream().map(Setting.Alias::variable)))
+            .collect(Collectors.toUnmodifiableSet());
+
+    private Settings() {}
+
+    /** The options of {@code berth up}. */
+    public static List<Option<?>> options() {
+        return ALL.stream().<Option<?>>flatMap(it -> it.flag().stream()).toList();
+    }
+
+    private static Map<String, List<Setting<?>>> parts() {
+        Map<String, List<Setting<?>>> parts = new LinkedHashMap<>();
+        parts.put(
+                "The server",
+                List.of(
+                        HOST,
+                        PORT,
+                        DATA,
+                        CONFIG,
+                        TLS_KEYSTORE,
+                        TLS_PASSWORD_FILE,
+                        BODY_MAX,
+                        RATE_PER_SECOND,
+                        RATE_BURST));
+        parts.put("Keys", List.of(API_KEY, ADMIN_KEY, PREVIEW_SECRET_FILE));
+        parts.put("Sandboxes", List.of(PROVIDER, RUNTIME, TEMPLATES, TEMPLATE, WARM, STORE, POOL));
+        parts.put(
+                "Sessions",
+                List.of(
+                        LIMITS_MEMORY,
+                        LIMITS_CPUS,
+                        LIMITS_PIDS,
+                        LIMITS_DISK,
+                        LIMITS_OUTPUT,
+                        IDLE_PAUSE,
+                        IDLE_STOP,
+                        IDLE_ARCHIVE,
+                        IDLE_DELETE,
+                        IDLE_LIFETIME,
+                        AUDIT_COMMANDS));
+        parts.put("The tenant `default`", List.of(TENANT_SESSIONS, TENANT_CREATED, TENANT_MEMORY, TENANT_DISK));
+        parts.put("What is kept and told", List.of(DATABASE_URL, ARCHIVE, LOG_LEVEL, LOG_FORMAT));
+        return parts;
+    }
+
+    private static Setting<Optional<Duration>> idle(String step, String standard, String description) {
+        return Setting.of("idle." + step, Types.TIME.or("never"), standard, description);
+    }
+
+    private static Type<Long> size(String least, String most) {
+        long low = Types.SIZE.reader().apply(least);
+        long high = Types.SIZE.reader().apply(most);
+        return checked(Types.SIZE, bytes -> {
+            if (bytes < low || bytes > high) {
+                throw new UsageException("it has to be " + least + " to " + most);
+            }
+            return bytes;
+        });
+    }
+
+    private static ProviderKind provider(String name) {
+        return switch (name) {
+            case "local" -> ProviderKind.LOCAL;
+            case "docker", "e2b" ->
+                throw new UsageException("Berth has no provider for '" + name + "' yet; take local, or unset it");
+            default -> throw new UsageException("there is no provider '" + name + "'; take local");
+        };
+    }
+
+    private static Map<String, Integer> warm(Map<String, Integer> counts) {
+        counts.forEach((name, count) -> {
+            TemplateName.parse(name);
+            if (count > 1000) {
+                throw new UsageException("a warm pool has 0 to 1000 sandboxes");
+            }
+        });
+        return counts;
+    }
+
+    private static String archive(String text) {
+        if (text.startsWith("s3:")) {
+            S3Config.of(text);
+            return text;
+        }
+        return Types.PATH.reader().apply(text).toString();
+    }
+
+    private static String key(String text) {
+        ApiKeys.check(text);
+        return text;
+    }
+
+    private static String longEnough(String secret) {
+        if (secret.length() < 32) {
+            throw new UsageException("the secret in it is too short; take at least 32 characters");
+        }
+        return secret;
+    }
+}

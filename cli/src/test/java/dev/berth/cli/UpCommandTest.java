@@ -1,0 +1,249 @@
+package dev.berth.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.cli.config.ServerSettings;
+import dev.berth.cli.config.Values;
+import dev.berth.sandbox.Command;
+import dev.berth.sandbox.Sandbox;
+import dev.berth.sandbox.local.LocalProvider;
+import dev.berth.session.DirectoryArchives;
+import dev.berth.session.Session;
+import dev.berth.session.SessionKey;
+import dev.berth.session.Sessions;
+import dev.berth.session.store.Database;
+import dev.berth.session.store.DatabaseConfig;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** The server, as a person starts it. Needs root and crun. */
+class UpCommandTest {
+    private static final String SESSIONS = "/v1/sandbox/sessions";
+
+    /** Shared: making a database takes seconds. Short and on the disk, as a socket in it needs. */
+    private static Path data;
+
+    @BeforeAll
+    static void aDataDirectory() throws IOException {
+        data = Files.createTempDirectory(Path.of("/var/tmp"), "berth-up-");
+        Files.setPosixFilePermissions(data, PosixFilePermissions.fromString("rwx--x--x"));
+    }
+
+    @AfterAll
+    static void nothingIsLeft() throws IOException {
+        // What a test that failed left is removed all the same, before the walk: there are mounts in it.
+        try (LocalProvider provider = LocalProvider.open(settings().local(Map.of()))) {
+            provider.list().forEach(Sandbox::destroy);
+        }
+        assertThat(data.resolve("boxes")).isEmptyDirectory();
+        try (Stream<Path> files = Files.walk(data)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
+    }
+
+    @AfterEach
+    void noPostgresIsLeft() throws Exception {
+        awaitNoProcess("postgres");
+    }
+
+    @Test
+    void printsHowToReachItAndKeepsItsKeys() throws Exception {
+        String key;
+        try (RunningServer server = RunningServer.start(data, Map.of()).awaitReady()) {
+            key = server.printedKey();
+            assertThat(server.get(key, SESSIONS).statusCode()).isEqualTo(200);
+            assertThat(server.get("berth_a-key-that-nobody-made", SESSIONS).statusCode())
+                    .isEqualTo(401);
+            assertThat(server.get(key, "/v1/admin/tenants").statusCode()).isIn(403, 404);
+            assertThat(server.get(key("admin"), "/v1/admin/tenants").statusCode())
+                    .isEqualTo(200);
+            assertThat(server.get(key, "/readyz").statusCode()).isEqualTo(200);
+            assertThat(key("api")).isEqualTo(key);
+            for (String name : List.of("api", "admin", "preview")) {
+                assertThat(permissions(data.resolve("keys/" + name))).isEqualTo("rw-------");
+            }
+            assertThat(permissions(data.resolve("keys"))).isEqualTo("rwx------");
+            assertThat(server.terminate()).isZero();
+            assertThat(server.out()).startsWith("Berth is ready at " + server.url());
+        }
+        String admin = key("admin");
+        try (RunningServer again = RunningServer.start(data, Map.of()).awaitReady()) {
+            assertThat(again.printedKey()).isEqualTo(key);
+            assertThat(key("admin")).isEqualTo(admin);
+            assertThat(again.get(key, SESSIONS).statusCode()).isEqualTo(200);
+            assertThat(again.terminate()).isZero();
+            assertThat(again.err()).isEmpty();
+        }
+    }
+
+    @Test
+    void aKeyThatIsGivenReplacesTheOneThatIsKept() throws Exception {
+        String old;
+        try (RunningServer server = RunningServer.start(data, Map.of()).awaitReady()) {
+            old = server.printedKey();
+        }
+        String chosen = "chosen-by-the-operator-2026";
+        Map<String, String> env = Map.of("BERTH_API_KEY", chosen, "BERTH_ADMIN_KEY", "berth_the-operators-own-key");
+        try (RunningServer server = RunningServer.start(data, env).awaitReady()) {
+            assertThat(server.get(chosen, SESSIONS).statusCode()).isEqualTo(200);
+            assertThat(server.get(old, SESSIONS).statusCode()).isEqualTo(401);
+            assertThat(server.get("berth_the-operators-own-key", "/v1/admin/tenants")
+                            .statusCode())
+                    .isEqualTo(200);
+            assertThat(server.printedKey()).isEqualTo("$(cat " + data.resolve("keys/api") + ")");
+            assertThat(key("api")).isEqualTo(chosen);
+        }
+        try (RunningServer server = RunningServer.start(data, Map.of()).awaitReady()) {
+            assertThat(server.get(chosen, SESSIONS).statusCode()).isEqualTo(200);
+        }
+        try (RunningServer server =
+                RunningServer.start(data, Map.of("BERTH_API_KEY", old)).awaitReady()) {
+            assertThat(server.get(old, SESSIONS).statusCode()).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void isTheOnlyServerOfItsDirectoryAndOfItsPort() throws Exception {
+        try (RunningServer first = RunningServer.start(data, Map.of()).awaitReady()) {
+            RunningServer second = RunningServer.start(data, Map.of());
+            assertThat(second.awaitExit()).isEqualTo(73);
+            assertThat(second.err())
+                    .isEqualTo("berth: another Berth server uses " + data
+                            + "; stop it, or give this one another directory by --data or BERTH_DATA\n");
+            assertThat(first.get(first.printedKey(), SESSIONS).statusCode()).isEqualTo(200);
+        }
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            RunningServer server =
+                    RunningServer.start(data, Map.of(), "--port", Integer.toString(taken.getLocalPort()));
+            assertThat(server.awaitExit()).isEqualTo(69);
+            assertThat(server.err())
+                    .startsWith("berth: could not listen on 127.0.0.1:" + taken.getLocalPort() + ": ")
+                    .hasLineCount(1)
+                    .contains("--port");
+        }
+    }
+
+    @Test
+    void keepsItsSessionsWhenItIsKilled() throws Exception {
+        try (RunningServer server = RunningServer.start(data, Map.of()).awaitReady()) {
+            beside(sessions -> {
+                try (Session session = sessions.resolve(SessionKey.of("default", "kept"))) {
+                    session.sandbox().run(Command.shell("echo here > ~/kept-by-berth"));
+                }
+            });
+            assertThat(server.get(server.printedKey(), SESSIONS).body()).contains("\"session_id\":\"kept\"");
+            server.kill();
+        }
+        awaitNoProcess("postgres");
+        try (RunningServer server = RunningServer.start(data, Map.of()).awaitReady()) {
+            assertThat(server.get(server.printedKey(), SESSIONS).body()).contains("\"session_id\":\"kept\"");
+            assertThat(server.get(server.printedKey(), SESSIONS).body()).doesNotContain("last_error");
+            assertThat(fileInTheSandbox()).hasContent("here");
+            assertThat(server.delete(server.printedKey(), SESSIONS + "/default/kept")
+                            .statusCode())
+                    .isEqualTo(204);
+            assertThat(server.get(server.printedKey(), SESSIONS).body()).doesNotContain("\"kept\"");
+        }
+    }
+
+    @Test
+    void startsNothingWithSettingsThatAreWrong() throws Exception {
+        Path nowhere = data.resolve("nowhere");
+        RunningServer server = RunningServer.start(
+                nowhere, Map.of("BERTH_PROT", "1", "SANDBOX_BACKEND", "docker", "BERTH_API_KEY", "my secret"));
+        assertThat(server.awaitExit()).isEqualTo(2);
+        assertThat(server.err())
+                .contains("3 settings are wrong")
+                .contains("did you mean BERTH_PORT?")
+                .contains("SANDBOX_BACKEND: Berth has no provider for 'docker' yet")
+                .doesNotContain("my secret");
+        assertThat(nowhere).doesNotExist();
+    }
+
+    @Test
+    void saysThatADatabaseCannotBeReached() throws Exception {
+        Map<String, String> env = Map.of("DATABASE_URL", "postgres://ada:hidden@127.0.0.1:1/berth");
+        RunningServer server = RunningServer.start(data, env);
+        assertThat(server.awaitExit()).isEqualTo(69);
+        assertThat(server.err().lines().filter(line -> line.startsWith("berth: could not")))
+                .hasSize(1)
+                .allSatisfy(line -> assertThat(line).contains("127.0.0.1:1/berth"));
+        assertThat(server.err()).doesNotContain("hidden");
+    }
+
+    /** What a second server on the same database would do: there is no way yet to make a session over HTTP. */
+    private static void beside(Consumer<Sessions> work) throws IOException {
+        ServerSettings settings = settings();
+        String port =
+                Files.readAllLines(data.resolve("postgres/data/postmaster.pid")).get(3);
+        String password = Files.readString(data.resolve("postgres/password")).strip();
+        DatabaseConfig config = DatabaseConfig.of("jdbc:postgresql://127.0.0.1:" + port + "/berth", "berth", password);
+        try (Database database = Database.open(config);
+                LocalProvider provider = LocalProvider.open(settings.local(Map.of()));
+                DirectoryArchives archives = DirectoryArchives.open(Path.of(settings.archive()));
+                Sessions sessions = Sessions.open(
+                        settings.sessions("host", false),
+                        provider,
+                        database,
+                        archives,
+                        new SimpleMeterRegistry(),
+                        "secret".getBytes(StandardCharsets.UTF_8),
+                        _ -> Optional.empty())) {
+            work.accept(sessions);
+        }
+    }
+
+    private static ServerSettings settings() {
+        return new ServerSettings(Values.of(Map.of("data", data.toString(), "store", "plain", "template", "host")));
+    }
+
+    /** As it is on this machine: the root of a sandbox is mounted here. */
+    private static Path fileInTheSandbox() throws IOException {
+        try (Stream<Path> homes = Files.find(data.resolve("boxes"), 5, (path, _) -> path.endsWith("kept-by-berth"))) {
+            return homes.findFirst().orElseThrow();
+        }
+    }
+
+    /** It ends some moments after a server that was killed. */
+    private static void awaitNoProcess(String name) throws InterruptedException {
+        for (int i = 0; i < 200 && processes(name) > 0; i++) {
+            Thread.sleep(50);
+        }
+        assertThat(processes(name)).isZero();
+    }
+
+    private static long processes(String name) {
+        return ProcessHandle.allProcesses()
+                .filter(process -> process.info()
+                        .commandLine()
+                        .filter(line -> line.contains(data.toString()) && line.contains(name) && !line.contains("java"))
+                        .isPresent())
+                .count();
+    }
+
+    private static String key(String name) throws IOException {
+        return Files.readString(data.resolve("keys/" + name)).strip();
+    }
+
+    private static String permissions(Path file) throws IOException {
+        return PosixFilePermissions.toString(Files.getPosixFilePermissions(file));
+    }
+}
