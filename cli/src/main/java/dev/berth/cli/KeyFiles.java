@@ -19,6 +19,7 @@ final class KeyFiles {
     static final String API = "api";
     static final String ADMIN = "admin";
     static final String PREVIEW = "preview";
+    static final String SEALING = "sealing";
 
     private final Path directory;
 

@@ -101,14 +101,7 @@ final class Server {
         String admin = keys.admin(settings.values().get(Settings.ADMIN_KEY));
         Gateway gateway = parts.add(
                 "gateway",
-                Gateway.start(
-                        http,
-                        sessions,
-                        database,
-                        () -> Files.isWritable(settings.data()),
-                        meters,
-                        admin,
-                        settings.rates()));
+                Gateway.start(settings.gateway(admin, keys.sealing()), sessions, provider, database, meters));
         return new Server(parts, gateway, http, settings.keys().resolve(KeyFiles.API), api, given.isPresent());
     }
 

@@ -62,7 +62,8 @@ final class UpCommand implements Subcommand {
         return """
                 Berth is ready at %1$s (API: %1$s/docs). Try it:
 
-                  curl -H "Authorization: Bearer %2$s" %1$s/v1/sandbox/sessions
+                  curl %1$s/v1/sandbox/execute -H "Authorization: Bearer %2$s" \\
+                    -H 'Content-Type: application/json' -d '{"session_id": "s1", "code": "print(6 * 7)"}'
                 """.formatted(url, key);
     }
 }

@@ -21,7 +21,7 @@ import java.util.regex.Pattern;
 
 /** {@code berth up} as a process of its own, from the class path of the tests. */
 final class RunningServer implements AutoCloseable {
-    private static final Pattern CURL = Pattern.compile("curl -H \"Authorization: Bearer (.+)\" (http://\\S+)");
+    private static final Pattern CURL = Pattern.compile("curl (http://[^/]+)\\S* -H \"Authorization: Bearer (.+?)\"");
 
     private static final int KILLED = 128 + 9;
 
@@ -65,17 +65,25 @@ final class RunningServer implements AutoCloseable {
 
     /** Returns when it takes requests. */
     RunningServer awaitReady() throws Exception {
-        ready.get(120, TimeUnit.SECONDS);
-        return this;
+        boolean done = false;
+        try {
+            ready.get(120, TimeUnit.SECONDS);
+            done = true;
+            return this;
+        } finally {
+            if (!done) {
+                close();
+            }
+        }
     }
 
     String url() {
-        return ready.join().group(2).replaceFirst("(http://[^/]+)/.*", "$1");
+        return ready.join().group(1);
     }
 
     /** As it stands in the line that is to be pasted. */
     String printedKey() {
-        return ready.join().group(1);
+        return ready.join().group(2);
     }
 
     HttpResponse<String> get(String key, String path) throws Exception {

@@ -63,7 +63,7 @@ public final class Gateway implements AutoCloseable {
                 OutputStore.open(config.outputs(), OutputStore.Bounds.DEFAULT, InstantSource.system(), random);
         Runner runner = new Runner(outputs, sessions.turns(), random);
         Interpreter interpreter = new Interpreter(outputs, sessions.turns(), random);
-        Calls calls = new Calls(sessions, config.session());
+        Calls calls = new Calls(sessions);
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
         endpoints.putAll(new SessionApi(sessions).endpoints());

@@ -2,7 +2,6 @@ package dev.berth.gateway;
 
 import dev.berth.gateway.auth.OidcConfig;
 import dev.berth.gateway.http.ServerConfig;
-import dev.berth.session.SessionSpec;
 import dev.berth.tool.ToolSettings;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -10,7 +9,6 @@ import java.util.Optional;
 /**
  * How the API is served.
  *
- * @param session what a session is made like that nobody says more about
  * @param tools what calls may do that no configuration says more about
  * @param outputs where outputs that were too long for an answer are kept
  * @param sealingKey 32 bytes, by which secrets in the database are sealed
@@ -18,7 +16,6 @@ import java.util.Optional;
  */
 public record GatewayConfig(
         ServerConfig server,
-        SessionSpec session,
         ToolSettings tools,
         Path outputs,
         String adminKey,
@@ -28,7 +25,7 @@ public record GatewayConfig(
         Optional<OidcConfig> oidc) {
 
     public GatewayConfig withRates(double perSecond, double burst) {
-        return new GatewayConfig(server, session, tools, outputs, adminKey, sealingKey, perSecond, burst, oidc);
+        return new GatewayConfig(server, tools, outputs, adminKey, sealingKey, perSecond, burst, oidc);
     }
 
     /** Without its secrets. */

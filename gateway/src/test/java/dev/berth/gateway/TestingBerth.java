@@ -47,7 +47,8 @@ public final class TestingBerth implements AutoCloseable {
 
     public TestingBerth(double requestsPerSecond) {
         sessions = Sessions.open(
-                SessionsConfig.of(machine.data().resolve("spool")),
+                SessionsConfig.of(machine.data().resolve("spool"))
+                        .withSpec(SessionSpec.DEFAULT.withTemplate("host").withIdle(IdlePolicy.NEVER)),
                 machine.provider(),
                 database,
                 DirectoryArchives.open(machine.data().resolve("archives")),
@@ -57,7 +58,6 @@ public final class TestingBerth implements AutoCloseable {
         gateway = Gateway.start(
                 new GatewayConfig(
                         ServerConfig.onLoopback(0),
-                        SessionSpec.DEFAULT.withTemplate("host").withIdle(IdlePolicy.NEVER),
                         ToolSettings.DEFAULT,
                         machine.data().resolve("outputs"),
                         ADMIN,

@@ -34,4 +34,8 @@ public record ToolSettings(
             throw SandboxException.invalid("the output limit has to be 1024 to 1048576 bytes, not " + outputBytes);
         }
     }
+
+    public ToolSettings withTimeouts(Duration usual, Duration longest) {
+        return new ToolSettings(usual, longest, outputBytes, languages, env, readOnly);
+    }
 }

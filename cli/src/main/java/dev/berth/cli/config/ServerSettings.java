@@ -1,6 +1,7 @@
 package dev.berth.cli.config;
 
-import dev.berth.gateway.auth.RateLimits;
+import dev.berth.gateway.GatewayConfig;
+import dev.berth.gateway.auth.OidcConfig;
 import dev.berth.gateway.http.ServerConfig;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.local.LocalConfig;
@@ -8,8 +9,10 @@ import dev.berth.session.IdlePolicy;
 import dev.berth.session.SessionSpec;
 import dev.berth.session.SessionsConfig;
 import dev.berth.session.TenantLimits;
+import dev.berth.tool.ToolSettings;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Optional;
 
 /** What each part of the server is told, made of the settings. */
 public record ServerSettings(Values values) {
@@ -83,8 +86,27 @@ public record ServerSettings(Values values) {
                 values.get(Settings.BODY_MAX));
     }
 
-    public RateLimits rates() {
-        return new RateLimits(values.get(Settings.RATE_PER_SECOND), values.get(Settings.RATE_BURST));
+    public GatewayConfig gateway(String adminKey, byte[] sealingKey) {
+        return new GatewayConfig(
+                http(),
+                ToolSettings.DEFAULT.withTimeouts(
+                        values.get(Settings.TOOLS_TIMEOUT), values.get(Settings.TOOLS_LONGEST_TIMEOUT)),
+                data().resolve("outputs"),
+                adminKey,
+                sealingKey,
+                values.get(Settings.RATE_PER_SECOND),
+                values.get(Settings.RATE_BURST),
+                oidc());
+    }
+
+    private Optional<OidcConfig> oidc() {
+        return values.get(Settings.OIDC_ISSUER)
+                .map(issuer -> new OidcConfig(
+                        issuer,
+                        values.get(Settings.OIDC_JWKS).orElseThrow(),
+                        values.get(Settings.OIDC_AUDIENCE),
+                        values.get(Settings.OIDC_TENANT_CLAIM),
+                        values.get(Settings.OIDC_ADMIN_ROLE)));
     }
 
     /** A directory, or a URL of S3. */

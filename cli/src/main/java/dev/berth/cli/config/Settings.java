@@ -13,6 +13,8 @@ import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.store.StoreKind;
 import dev.berth.sandbox.local.template.TemplateName;
 import dev.berth.session.store.DatabaseConfig;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -92,6 +94,26 @@ public final class Settings {
             "<data>/keys/preview, made at the first start",
             "A file with the secret that preview links are signed with; the same on all servers of a database.");
 
+    public static final Setting<Optional<String>> OIDC_ISSUER = Setting.optional(
+            "oidc.issuer",
+            Type.of("URL", text -> text),
+            "none",
+            "The OIDC issuer whose tokens are taken as credentials.");
+    public static final Setting<Optional<URI>> OIDC_JWKS = Setting.optional(
+            "oidc.jwks", Type.of("URL", Settings::address), "none", "Where that issuer publishes its keys.");
+    public static final Setting<String> OIDC_AUDIENCE = Setting.of(
+            "oidc.audience", Type.of("NAME", text -> text), "berth", "Which audience a token has to be for.");
+    public static final Setting<String> OIDC_TENANT_CLAIM = Setting.of(
+            "oidc.tenant-claim",
+            Type.of("NAME", text -> text),
+            "tenant",
+            "Which claim of a token names the tenant; the subject is the tenant if it has none.");
+    public static final Setting<Optional<String>> OIDC_ADMIN_ROLE = Setting.optional(
+            "oidc.admin-role",
+            Type.of("NAME", text -> text),
+            "none",
+            "Which value in the claim 'roles' makes an operator.");
+
     // ---- sandboxes -----------------------------------------------------------------------------------------------
 
     public static final Setting<ProviderKind> PROVIDER = Setting.of(
@@ -134,6 +156,11 @@ public final class Settings {
             "How files are kept: on btrfs where it can be had, or plain, without disk limits.");
     public static final Setting<Optional<Long>> POOL = Setting.optional(
             "pool", Types.SIZE, "a share of the free disk", "The size of the btrfs pool file, if one has to be made.");
+
+    public static final Setting<Duration> TOOLS_TIMEOUT =
+            Setting.of("tools.timeout", Types.TIME, "30s", "How long a call may take that does not say.");
+    public static final Setting<Duration> TOOLS_LONGEST_TIMEOUT =
+            Setting.of("tools.longest-timeout", Types.TIME, "10m", "How long a call may ask for.");
 
     // ---- sessions ------------------------------------------------------------------------------------------------
 
@@ -251,7 +278,17 @@ public final class Settings {
                         BODY_MAX,
                         RATE_PER_SECOND,
                         RATE_BURST));
-        parts.put("Keys", List.of(API_KEY, ADMIN_KEY, PREVIEW_SECRET_FILE));
+        parts.put(
+                "Who may use it",
+                List.of(
+                        API_KEY,
+                        ADMIN_KEY,
+                        PREVIEW_SECRET_FILE,
+                        OIDC_ISSUER,
+                        OIDC_JWKS,
+                        OIDC_AUDIENCE,
+                        OIDC_TENANT_CLAIM,
+                        OIDC_ADMIN_ROLE));
         parts.put("Sandboxes", List.of(PROVIDER, RUNTIME, TEMPLATES, TEMPLATE, WARM, STORE, POOL));
         parts.put(
                 "Sessions",
@@ -266,6 +303,8 @@ public final class Settings {
                         IDLE_ARCHIVE,
                         IDLE_DELETE,
                         IDLE_LIFETIME,
+                        TOOLS_TIMEOUT,
+                        TOOLS_LONGEST_TIMEOUT,
                         AUDIT_COMMANDS));
         parts.put("The tenant `default`", List.of(TENANT_SESSIONS, TENANT_CREATED, TENANT_MEMORY, TENANT_DISK));
         parts.put("What is kept and told", List.of(DATABASE_URL, ARCHIVE, LOG_LEVEL, LOG_FORMAT));
@@ -312,6 +351,19 @@ public final class Settings {
             return text;
         }
         return Types.PATH.reader().apply(text).toString();
+    }
+
+    private static URI address(String text) {
+        try {
+            URI address = new URI(text);
+            if (address.getHost() != null
+                    && ("https".equals(address.getScheme()) || "http".equals(address.getScheme()))) {
+                return address;
+            }
+        } catch (URISyntaxException e) {
+            // told below
+        }
+        throw new UsageException("it has to be an address such as https://issuer.example/keys");
     }
 
     private static String key(String text) {

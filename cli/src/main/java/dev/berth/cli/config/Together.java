@@ -20,6 +20,10 @@ final class Together {
         } else if (keyStore.isPresent() && password.isPresent()) {
             open(keyStore.get(), password.get(), problems);
         }
+        if (values.get(Settings.OIDC_ISSUER).isPresent()
+                != values.get(Settings.OIDC_JWKS).isPresent()) {
+            problems.add("oidc", "oidc.issuer and oidc.jwks go together; set both to take an issuer's tokens, or none");
+        }
         Optional<String> api = values.get(Settings.API_KEY);
         if (api.isPresent() && api.equals(values.get(Settings.ADMIN_KEY))) {
             problems.add(

@@ -57,6 +57,8 @@ class ValuesTest {
             example("idle.archive", "never", "1w"),
             example("idle.delete", "30d", "0d"),
             example("idle.lifetime", "1d", "x"),
+            example("tools.timeout", "45s", "soon"),
+            example("tools.longest-timeout", "1h", "x"),
             example("audit.commands", "true", "maybe"),
             example("tenant.sessions", "none", "-1"),
             example("tenant.created-per-minute", "10", "ten"),
@@ -75,7 +77,10 @@ class ValuesTest {
     void hasAnExampleOfEverySettingThatStandsAlone() {
         assertThat(EXAMPLES.stream().map(it -> it.get()[0]))
                 .containsExactlyInAnyOrderElementsOf(Settings.BY_NAME.keySet().stream()
-                        .filter(it -> !it.equals("config") && !it.endsWith("-file") && !it.startsWith("tls."))
+                        .filter(it -> !it.equals("config")
+                                && !it.endsWith("-file")
+                                && !it.startsWith("tls.")
+                                && !it.startsWith("oidc."))
                         .toList());
     }
 

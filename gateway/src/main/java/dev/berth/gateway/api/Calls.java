@@ -21,15 +21,14 @@ public final class Calls {
     private static final Duration SURELY_OVER = Duration.ofHours(2);
 
     private final Sessions sessions;
-    private final SessionSpec defaults;
 
-    public Calls(Sessions sessions, SessionSpec defaults) {
+    public Calls(Sessions sessions) {
         this.sessions = sessions;
-        this.defaults = defaults;
     }
 
+    /** What a session is made like that nobody says more about. */
     SessionSpec defaults() {
-        return defaults;
+        return sessions.spec();
     }
 
     /**
@@ -95,7 +94,7 @@ public final class Calls {
 
     /** The session, up until it is closed, for something that goes on after the call. */
     Session open(SessionKey key, Call call) {
-        Session session = sessions.resolve(key, defaults);
+        Session session = sessions.resolve(key);
         session.record(new Session.Run(call.who(), call.what(), call.text(), OptionalInt.empty(), Duration.ZERO));
         return session;
     }
