@@ -24,6 +24,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
+import java.util.Set;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -91,6 +92,11 @@ public final class TestingBerth implements AutoCloseable {
     public String tenant(String name) {
         sessions.tenant(name, TenantLimits.DEFAULT);
         return gateway.keys().make(name, "test", Scope.ALL, Optional.empty()).key();
+    }
+
+    /** A key of a tenant that is there. */
+    public String key(String tenant, Set<Scope> scopes) {
+        return gateway.keys().make(tenant, "test", scopes, Optional.empty()).key();
     }
 
     /** What came back. */
