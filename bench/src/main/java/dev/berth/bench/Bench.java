@@ -21,6 +21,7 @@ public final class Bench {
             new ColdCreate(),
             new WarmCreate(),
             new LiveCommand(),
+            new HttpCommand(),
             new Throughput(),
             new Resume(),
             new ResolveLive(),

@@ -24,13 +24,21 @@ import java.util.Optional;
 final class SessionSite implements AutoCloseable {
     static final SessionKey KEY = SessionKey.of(SessionKey.DEFAULT_TENANT, "bench");
 
+    private final SandboxProvider provider;
     private final Path data;
     private final SessionSpec spec;
     private final EmbeddedPostgres postgres;
     private final Database database;
     private final Sessions sessions;
 
-    private SessionSite(Path data, SessionSpec spec, EmbeddedPostgres postgres, Database database, Sessions sessions) {
+    private SessionSite(
+            SandboxProvider provider,
+            Path data,
+            SessionSpec spec,
+            EmbeddedPostgres postgres,
+            Database database,
+            Sessions sessions) {
+        this.provider = provider;
         this.data = data;
         this.spec = spec;
         this.postgres = postgres;
@@ -57,12 +65,24 @@ final class SessionSite implements AutoCloseable {
                     _ -> Optional.empty());
             done = true;
             SessionSpec spec = SessionSpec.DEFAULT.withTemplate(template).withIdle(IdlePolicy.NEVER);
-            return new SessionSite(data, spec, postgres, database, sessions);
+            return new SessionSite(provider, data, spec, postgres, database, sessions);
         } finally {
             if (!done) {
                 postgres.close();
             }
         }
+    }
+
+    SandboxProvider provider() {
+        return provider;
+    }
+
+    Path data() {
+        return data;
+    }
+
+    Database database() {
+        return database;
     }
 
     Sessions sessions() {

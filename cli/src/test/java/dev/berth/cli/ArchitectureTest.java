@@ -35,7 +35,7 @@ class ArchitectureTest {
             Map.entry("channel", Set.of("session", "sandbox")),
             Map.entry("gateway", Set.of("tool", "agent", "channel", "session", "sandbox")),
             Map.entry("client", Set.of()),
-            Map.entry("bench", Set.of("session", "sandbox-local", "sandbox")),
+            Map.entry("bench", Set.of("gateway", "tool", "session", "sandbox-local", "sandbox")),
             Map.entry(
                     "cli",
                     Set.of(
