@@ -7,9 +7,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 
 /** A cgroup of version 1: one directory in each controller's hierarchy, see cgroups(7). */
 final class CgroupV1 extends Cgroup {
+    private static final long STUCK_NANOS = 300_000_000;
+    private static final long MOMENT_NANOS = 10_000_000;
+
     private static final int PERIOD_MICROS = 100_000;
     /** What version 1 calls ordinary is 1024, what we call ordinary is 100. */
     private static final int SHARES_PER_WEIGHT_100 = 1024;
@@ -74,12 +78,28 @@ final class CgroupV1 extends Cgroup {
         }
     }
 
+    /**
+     * Freezes it. This freezer can stay half-way for ever when a process waits for another that is frozen already, as a
+     * tracer does for its tracee under gVisor; letting all of them run for a moment gets it out of that.
+     */
     @Override
     public void freeze(Duration patience) throws IOException {
         Path state = dir("freezer").resolve("freezer.state");
         write(state, "FROZEN");
+        long[] since = {System.nanoTime()};
         try {
-            waitFor(patience, "freeze the sandbox", () -> read(state).equals("FROZEN"));
+            waitFor(patience, "freeze the sandbox", () -> {
+                if (read(state).equals("FROZEN")) {
+                    return true;
+                }
+                if (System.nanoTime() - since[0] > STUCK_NANOS) {
+                    write(state, "THAWED");
+                    LockSupport.parkNanos(MOMENT_NANOS);
+                    write(state, "FROZEN");
+                    since[0] = System.nanoTime();
+                }
+                return false;
+            });
         } catch (RuntimeException e) {
             thaw();
             throw e;
