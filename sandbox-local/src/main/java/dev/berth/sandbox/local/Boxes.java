@@ -103,11 +103,18 @@ final class Boxes {
         }
     }
 
+    /**
+     * Takes away a name whose box is gone. That it is there has to be seen under the lock: one that is not there is no
+     * longer, or not yet, and whoever makes it next does so without the lock and would lose it.
+     */
     private void releaseDangling(Path link) throws IOException {
         try (var _ = ProcessLock.acquire(namesLock())) {
-            if (named(link).isEmpty()) {
+            Box box = new Box(machine.boxes(), Files.readSymbolicLink(link).toString());
+            if (!Files.isDirectory(box.directory())) {
                 Files.deleteIfExists(link);
             }
+        } catch (NoSuchFileException e) {
+            // Somebody else was first.
         }
     }
 
