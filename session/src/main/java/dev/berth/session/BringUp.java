@@ -1,5 +1,6 @@
 package dev.berth.session;
 
+import dev.berth.sandbox.Checkpoint;
 import dev.berth.sandbox.CheckpointId;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.Origin;
@@ -13,6 +14,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.event.Level;
 
@@ -287,11 +290,10 @@ final class BringUp {
 
     /** The sandbox is gone: from its newest checkpoint, or from nothing. */
     private Live recreate(Custody custody, SessionInfo row) {
+        Set<CheckpointId> there =
+                parts.provider().checkpoints().stream().map(Checkpoint::id).collect(Collectors.toSet());
         for (Entry entry : custody.query(handle -> CheckpointTable.list(handle, row.key()))) {
-            boolean there = entry.id().isPresent()
-                    && parts.provider().checkpoints().stream()
-                            .anyMatch(point -> point.id().equals(entry.id().get()));
-            if (there) {
+            if (entry.id().isPresent() && there.contains(entry.id().get())) {
                 return makeAgain(
                         custody,
                         row,

@@ -1,5 +1,6 @@
 package dev.berth.gateway.api;
 
+import com.networknt.schema.Schema;
 import dev.berth.gateway.api.Calls.Call;
 import dev.berth.gateway.api.Calls.Outcome;
 import dev.berth.gateway.auth.Caller;
@@ -49,7 +50,8 @@ public final class ToolApi {
         RUN
     }
 
-    private record Tool(String name, String schema, Access access, Work work) {}
+    /** @param checks what its input has to be, compiled once: this is on the way of every call */
+    private record Tool(String name, String schema, Schema checks, Access access, Work work) {}
 
     private interface Work {
         RunResult run(Session session, ToolSettings settings, ObjectNode input, boolean changes);
@@ -87,15 +89,19 @@ public final class ToolApi {
         this.contract = contract;
         this.settings = settings;
         for (Tool tool : List.of(
-                new Tool("bash", "BashInput", Access.RUN, this::bash),
-                new Tool("read", "ReadInput", Access.READ, text(ToolApi::read)),
-                new Tool("write", "WriteInput", Access.WRITE, text(ToolApi::write)),
-                new Tool("edit", "EditInput", Access.WRITE, text(ToolApi::edit)),
-                new Tool("glob", "GlobInput", Access.READ, text(ToolApi::glob)),
-                new Tool("grep", "GrepInput", Access.READ, text(ToolApi::grep)),
-                new Tool("load_skill", "LoadSkillInput", Access.READ, this::loadSkill))) {
+                tool("bash", "BashInput", Access.RUN, this::bash),
+                tool("read", "ReadInput", Access.READ, text(ToolApi::read)),
+                tool("write", "WriteInput", Access.WRITE, text(ToolApi::write)),
+                tool("edit", "EditInput", Access.WRITE, text(ToolApi::edit)),
+                tool("glob", "GlobInput", Access.READ, text(ToolApi::glob)),
+                tool("grep", "GrepInput", Access.READ, text(ToolApi::grep)),
+                tool("load_skill", "LoadSkillInput", Access.READ, this::loadSkill))) {
             tools.put(tool.name(), tool);
         }
+    }
+
+    private Tool tool(String name, String schema, Access access, Work work) {
+        return new Tool(name, schema, contract.schema(schema), access, work);
     }
 
     public Map<String, Endpoint> endpoints() {
@@ -146,7 +152,7 @@ public final class ToolApi {
                 .map(id -> SessionApi.key(caller, SandboxApi.optional(body, "tenant_id"), id));
         long began = System.nanoTime();
         try {
-            Contract.check(contract.schema(tool.schema()), input);
+            Contract.check(tool.checks(), input);
             checkPermission(tool, config);
             Outcome<RunResult> done =
                     run(caller, tool, key, config, input, body.path("changes").asBoolean(false));
