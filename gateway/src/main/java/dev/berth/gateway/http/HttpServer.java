@@ -11,6 +11,7 @@ import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.javalin.http.HandlerType;
 import io.javalin.http.HttpResponseException;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.io.IOException;
@@ -51,17 +52,20 @@ public final class HttpServer implements AutoCloseable {
     private static final Duration FINISHING = Duration.ofSeconds(10);
 
     private static final long MOST_DRAINED = 16 << 20;
+    private static final long MOST_MESSAGE = 1 << 20;
 
     private final ServerConfig config;
     private final Authenticator authenticator;
     private final RateLimits rates;
     private final MeterRegistry meters;
+    private final Sockets sockets = new Sockets();
     private final Javalin javalin;
 
     private HttpServer(
             ServerConfig config,
             Contract contract,
             Map<String, Endpoint> endpoints,
+            Map<String, SocketEndpoint> socketEndpoints,
             Authenticator authenticator,
             RateLimits rates,
             MeterRegistry meters) {
@@ -78,6 +82,14 @@ public final class HttpServer implements AutoCloseable {
                 }
                 HandlerType method = HandlerType.findOrCreate(operation.method());
                 javalin.routes.addHttpHandler(method, operation.path(), context -> serve(operation, endpoint, context));
+                if (operation.socket()) {
+                    SocketEndpoint socket = socketEndpoints.get(operation.id());
+                    if (socket == null) {
+                        throw new IllegalStateException("nobody answers the WebSocket " + operation.id());
+                    }
+                    javalin.routes.wsBeforeUpgrade(operation.path(), context -> open(operation, socket, context));
+                    javalin.routes.ws(operation.path(), sockets::configure);
+                }
                 operation
                         .alias()
                         .ifPresent(alias -> javalin.routes.addHttpHandler(
@@ -97,10 +109,11 @@ public final class HttpServer implements AutoCloseable {
             ServerConfig config,
             Contract contract,
             Map<String, Endpoint> endpoints,
+            Map<String, SocketEndpoint> socketEndpoints,
             Authenticator authenticator,
             RateLimits rates,
             MeterRegistry meters) {
-        HttpServer server = new HttpServer(config, contract, endpoints, authenticator, rates, meters);
+        HttpServer server = new HttpServer(config, contract, endpoints, socketEndpoints, authenticator, rates, meters);
         try {
             server.javalin.start();
             return server;
@@ -119,6 +132,7 @@ public final class HttpServer implements AutoCloseable {
     /** Takes no more requests, lets those that are being answered finish for a while, and stops. */
     @Override
     public void close() {
+        sockets.close();
         javalin.stop();
     }
 
@@ -145,6 +159,12 @@ public final class HttpServer implements AutoCloseable {
         javalin.jetty.modifyServer(server -> server.setErrorHandler(new ProblemPages()));
         javalin.jetty.modifyServletContextHandler(handler -> handler.setErrorHandler(new ProblemPages()));
         javalin.jetty.addConnector(this::connector);
+        javalin.jetty.modifyWebSocketServletFactory(factory -> {
+            factory.setIdleTimeout(IDLE);
+            factory.setMaxTextMessageSize(MOST_MESSAGE);
+            factory.setMaxBinaryMessageSize(MOST_MESSAGE);
+        });
+        Gauge.builder("berth.http.sockets", sockets, Sockets::count).register(meters);
         javalin.routes.exception(Exception.class, (e, context) -> answer(context, problem(e, context)));
         javalin.routes.error(404, context -> {
             if (!String.valueOf(context.res().getContentType()).startsWith(Problems.CONTENT_TYPE)) {
@@ -221,6 +241,20 @@ public final class HttpServer implements AutoCloseable {
                     .tag("outcome", outcome)
                     .register(meters)
                     .record(Duration.ofNanos(System.nanoTime() - began));
+        }
+    }
+
+    private void open(Operation operation, SocketEndpoint endpoint, Context context) throws Exception {
+        String request = name(context);
+        MDC.put("correlation", request);
+        context.header("X-Request-Id", request);
+        try {
+            Caller caller = admit(operation, context);
+            checkParameters(operation, context);
+            Exchange exchange = new Exchange(context, caller, JsonNodeFactory.instance.objectNode());
+            context.attribute(Sockets.TALK, endpoint.open(exchange));
+        } finally {
+            MDC.remove("correlation");
         }
     }
 
@@ -311,6 +345,7 @@ public final class HttpServer implements AutoCloseable {
                     writer.write(context.res().getOutputStream());
                 }
             }
+            case Answer.Events(EventStream.Source source) -> write(context, EventStream.answer(source, name(context)));
             case Answer.Done() -> context.status(204);
         }
     }
