@@ -27,7 +27,7 @@ final class SessionTable {
 
     private static final String COLUMNS = """
             tenant, id, channel, state, version, provider, location, sandbox_id, template, limits::text AS limits, \
-            env::text AS env, pinned, delete_requested, turn, auto_checkpoint, keep_checkpoints, agent_session_id, \
+            env::text AS env, permission_mode, pinned, delete_requested, turn, auto_checkpoint, keep_checkpoints, agent_session_id, \
             preview_url, preview_token_hash, preview_expires_at, archive_name, archive_sha256, archive_bytes, archive_template, \
             loss::text AS loss, resume_fail_count, last_error, retry_at, disk_bytes, last_seq, created_at, updated_at, \
             last_activity_at, paused_at, resumed_at, stopped_at, archived_at, destroyed_at, \
@@ -160,6 +160,7 @@ final class SessionTable {
                         millis(row, "archive_after"),
                         millis(row, "delete_after"),
                         millis(row, "lifetime")),
+                PermissionMode.parse(text(row, "permission_mode")),
                 row.getBoolean("pinned"),
                 row.getBoolean("delete_requested"),
                 row.getInt("turn"),

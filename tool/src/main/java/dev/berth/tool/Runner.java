@@ -50,7 +50,8 @@ public final class Runner {
 
     private RunResult run(Session session, ToolSettings settings, RunRequest request, Command command, String mark) {
         long began = System.nanoTime();
-        try (CapturedOutput output = new CapturedOutput(outputs, session.key(), settings.outputBytes())) {
+        try (CapturedOutput output =
+                new CapturedOutput(outputs, session.key(), settings.outputBytes(), request.tap())) {
             Exit exit = Execution.run(
                     session.sandbox(), command, request.stdin(), output.stdout()::write, output.stderr()::write);
             if (exit.timedOut()) {

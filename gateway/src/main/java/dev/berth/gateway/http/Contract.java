@@ -29,7 +29,7 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 public final class Contract {
     private static final String RESOURCE = "/dev/berth/gateway/openapi.yaml";
     /** Each has paths and components of its own, and may refer to those of all others. */
-    private static final List<String> PARTS = List.of("sessions", "events");
+    private static final List<String> PARTS = List.of("sessions", "events", "approvals");
 
     /**
      * One operation.
@@ -42,6 +42,7 @@ public final class Contract {
      * @param otherBody whether it also takes a body that is not JSON
      * @param mostBodyBytes how large its JSON body may be, if that is not what is usual
      * @param socket whether it can also be had as a WebSocket
+     * @param streams whether it can also be had as a stream of events that ends with the answer
      */
     public record Operation(
             String id,
@@ -57,7 +58,8 @@ public final class Contract {
             Optional<Schema> body,
             boolean otherBody,
             Optional<Long> mostBodyBytes,
-            boolean socket) {}
+            boolean socket,
+            boolean streams) {}
 
     private final ObjectNode document;
     private final SchemaRegistry registry = SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_2020_12);
@@ -161,7 +163,8 @@ public final class Contract {
                 json.isMissingNode() ? Optional.empty() : Optional.of(compile(resolved(json))),
                 content.properties().stream().anyMatch(type -> !type.getKey().equals("application/json")),
                 Optional.ofNullable(node.get("x-max-bytes")).map(JsonNode::asLong),
-                node.path("x-websocket").asBoolean(false));
+                node.path("x-websocket").asBoolean(false),
+                node.path("x-streams").asBoolean(false));
     }
 
     private Schema compile(JsonNode schema) {

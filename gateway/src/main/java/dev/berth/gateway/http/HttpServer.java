@@ -76,10 +76,11 @@ public final class HttpServer implements AutoCloseable {
         this.javalin = Javalin.create(javalin -> {
             configure(javalin);
             for (Operation operation : contract.operations()) {
-                Endpoint endpoint = endpoints.get(operation.id());
-                if (endpoint == null) {
+                Endpoint plain = endpoints.get(operation.id());
+                if (plain == null) {
                     throw new IllegalStateException("nobody answers " + operation.id());
                 }
+                Endpoint endpoint = operation.streams() ? CallStream.around(plain) : plain;
                 HandlerType method = HandlerType.findOrCreate(operation.method());
                 javalin.routes.addHttpHandler(method, operation.path(), context -> serve(operation, endpoint, context));
                 if (operation.socket()) {
@@ -231,7 +232,8 @@ public final class HttpServer implements AutoCloseable {
         try {
             Caller caller = operation.open() ? null : admit(operation, context);
             checkParameters(operation, context);
-            Answer answer = endpoint.answer(new Exchange(context, caller, body(operation, context)));
+            Answer answer =
+                    endpoint.answer(Exchange.of(operation.id(), request, context, caller, body(operation, context)));
             write(context, answer);
             outcome = "ok";
         } finally {
@@ -251,7 +253,8 @@ public final class HttpServer implements AutoCloseable {
         try {
             Caller caller = admit(operation, context);
             checkParameters(operation, context);
-            Exchange exchange = new Exchange(context, caller, JsonNodeFactory.instance.objectNode());
+            ObjectNode none = JsonNodeFactory.instance.objectNode();
+            Exchange exchange = Exchange.of(operation.id(), request, context, caller, none);
             context.attribute(Sockets.TALK, endpoint.open(exchange));
         } finally {
             MDC.remove("correlation");
@@ -363,11 +366,7 @@ public final class HttpServer implements AutoCloseable {
                 Problems.plain(http.getStatus(), "invalid", "the request could not be understood", request);
             default -> {
                 LOG.atError().addKeyValue("path", context.path()).setCause(e).log("http.failed");
-                yield Problems.plain(
-                        500,
-                        "internal",
-                        "this should not have happened; the log has more under this request's id",
-                        request);
+                yield Problems.internal(request);
             }
         };
     }
