@@ -56,14 +56,14 @@ public final class Gateway implements AutoCloseable {
             PrometheusMeterRegistry meters) {
         Contract contract = Contract.load();
         ApiKeys keys = new ApiKeys(database);
-        SandboxConfigs configs = new SandboxConfigs(database, new Sealer(config.sealingKey()));
+        SandboxConfigs configs = new SandboxConfigs(database, new Sealer(config.sealingKey()), InstantSource.system());
         Skills skills = new Skills(database);
         SecureRandom random = new SecureRandom();
         OutputStore outputs =
                 OutputStore.open(config.outputs(), OutputStore.Bounds.DEFAULT, InstantSource.system(), random);
         Runner runner = new Runner(outputs, sessions.turns(), random);
         Interpreter interpreter = new Interpreter(outputs, sessions.turns(), random);
-        Calls calls = new Calls(sessions);
+        Calls calls = new Calls(sessions, config.tools());
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
         endpoints.putAll(new SessionApi(sessions).endpoints());

@@ -24,6 +24,16 @@ public record GatewayConfig(
         double requestBurst,
         Optional<OidcConfig> oidc) {
 
+    public GatewayConfig withServer(ServerConfig listening) {
+        return new GatewayConfig(
+                listening, tools, outputs, adminKey, sealingKey, requestsPerSecond, requestBurst, oidc);
+    }
+
+    public GatewayConfig withTools(ToolSettings settings) {
+        return new GatewayConfig(
+                server, settings, outputs, adminKey, sealingKey, requestsPerSecond, requestBurst, oidc);
+    }
+
     public GatewayConfig withRates(double perSecond, double burst) {
         return new GatewayConfig(server, tools, outputs, adminKey, sealingKey, perSecond, burst, oidc);
     }

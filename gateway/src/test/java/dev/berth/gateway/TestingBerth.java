@@ -26,6 +26,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -45,10 +46,10 @@ public final class TestingBerth implements AutoCloseable {
     private final AnswerCheck contract = new AnswerCheck(Contract.load());
 
     public TestingBerth() {
-        this(0);
+        this(UnaryOperator.identity());
     }
 
-    public TestingBerth(double requestsPerSecond) {
+    public TestingBerth(UnaryOperator<GatewayConfig> adjust) {
         sessions = Sessions.open(
                 SessionsConfig.of(machine.data().resolve("spool"))
                         .withSpec(SessionSpec.DEFAULT.withTemplate("host").withIdle(IdlePolicy.NEVER)),
@@ -59,15 +60,15 @@ public final class TestingBerth implements AutoCloseable {
                 "secret".getBytes(StandardCharsets.UTF_8),
                 _ -> Optional.empty());
         gateway = Gateway.start(
-                new GatewayConfig(
+                adjust.apply(new GatewayConfig(
                         ServerConfig.onLoopback(0),
                         ToolSettings.DEFAULT,
                         machine.data().resolve("outputs"),
                         ADMIN,
                         new byte[32],
-                        requestsPerSecond,
-                        2,
-                        Optional.empty()),
+                        0,
+                        0,
+                        Optional.empty())),
                 sessions,
                 machine.provider(),
                 database,

@@ -8,6 +8,7 @@ import dev.berth.session.Session;
 import dev.berth.session.SessionKey;
 import dev.berth.session.SessionSpec;
 import dev.berth.session.Sessions;
+import dev.berth.tool.ToolSettings;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -21,9 +22,12 @@ public final class Calls {
     private static final Duration SURELY_OVER = Duration.ofHours(2);
 
     private final Sessions sessions;
+    private final ToolSettings settings;
 
-    public Calls(Sessions sessions) {
+    /** @param settings of the server; a read-only one lets no call write, whichever way it came */
+    public Calls(Sessions sessions, ToolSettings settings) {
         this.sessions = sessions;
+        this.settings = settings;
     }
 
     /** What a session is made like that nobody says more about. */
@@ -66,6 +70,9 @@ public final class Calls {
 
     private <T> Outcome<T> once(
             SessionKey key, SessionSpec spec, Call call, Function<Session, T> work, ToIntFunction<T> exit) {
+        if (call.writes()) {
+            settings.requireWritable();
+        }
         try (Session session = sessions.resolve(key, spec)) {
             if (call.writes()) {
                 session.beforeWrite();

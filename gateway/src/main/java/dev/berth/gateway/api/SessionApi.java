@@ -26,15 +26,18 @@ public final class SessionApi {
         return Map.of("listSessions", this::list, "deleteSession", this::delete);
     }
 
-    /**
-     * The key of a session that a request names. Of another tenant nothing is told, not even that it is another one's.
-     */
+    /** The key of a session that a request names. */
     static SessionKey key(Caller caller, Optional<String> tenant, String session) {
-        String owner = tenant.orElse(caller.tenant());
+        return SessionKey.of(tenant(caller, tenant), session);
+    }
+
+    /** Whose things a request is about. Of another tenant nothing is told, not even that it is another one's. */
+    static String tenant(Caller caller, Optional<String> named) {
+        String owner = named.orElse(caller.tenant());
         if (!caller.admin() && !owner.equals(caller.tenant())) {
             throw unknown();
         }
-        return SessionKey.of(owner, session);
+        return owner;
     }
 
     static SandboxException unknown() {

@@ -46,6 +46,8 @@ public final class ToolApi {
     /** What a tool does to the computer, which is what permissions go by. */
     private enum Access {
         READ,
+        /** Writes what the tenant keeps here anyway, so that nobody has to be asked. */
+        STAGE,
         WRITE,
         RUN
     }
@@ -95,7 +97,7 @@ public final class ToolApi {
                 tool("edit", "EditInput", Access.WRITE, text(ToolApi::edit)),
                 tool("glob", "GlobInput", Access.READ, text(ToolApi::glob)),
                 tool("grep", "GrepInput", Access.READ, text(ToolApi::grep)),
-                tool("load_skill", "LoadSkillInput", Access.READ, this::loadSkill))) {
+                tool("load_skill", "LoadSkillInput", Access.STAGE, this::loadSkill))) {
             tools.put(tool.name(), tool);
         }
     }
@@ -147,15 +149,21 @@ public final class ToolApi {
         ObjectNode input = body.deepCopy();
         BESIDE.forEach(input::remove);
         Caller caller = exchange.caller();
-        Optional<Stored> config = SandboxApi.optional(body, "sandbox").map(name -> configs.get(caller.tenant(), name));
-        Optional<SessionKey> key = SandboxApi.optional(body, "session_id")
-                .map(id -> SessionApi.key(caller, SandboxApi.optional(body, "tenant_id"), id));
+        String tenant = SessionApi.tenant(caller, SandboxApi.optional(body, "tenant_id"));
+        Optional<Stored> config = SandboxApi.optional(body, "sandbox").map(name -> configs.inUse(tenant, name));
+        Optional<SessionKey> key = SandboxApi.optional(body, "session_id").map(id -> SessionKey.of(tenant, id));
         long began = System.nanoTime();
         try {
             Contract.check(tool.checks(), input);
             checkPermission(tool, config);
-            Outcome<RunResult> done =
-                    run(caller, tool, key, config, input, body.path("changes").asBoolean(false));
+            Outcome<RunResult> done = run(
+                    caller,
+                    tenant,
+                    tool,
+                    key,
+                    config,
+                    input,
+                    body.path("changes").asBoolean(false));
             Map<String, Object> shown = SandboxApi.show(done.value(), done.loss());
             shown.put("ok", shown.remove("success"));
             return Answer.ok(shown);
@@ -169,6 +177,7 @@ public final class ToolApi {
 
     private Outcome<RunResult> run(
             Caller caller,
+            String tenant,
             Tool tool,
             Optional<SessionKey> key,
             Optional<Stored> config,
@@ -176,7 +185,8 @@ public final class ToolApi {
             boolean changes) {
         SessionSpec spec =
                 config.map(stored -> stored.config().spec(calls.defaults())).orElse(calls.defaults());
-        ToolSettings with = config.map(stored -> stored.config().tools()).orElse(settings);
+        ToolSettings with =
+                config.map(stored -> stored.config().tools(settings)).orElse(settings);
         Call call = new Call(
                 caller.name(), tool.name(), SandboxApi.optional(input, "command"), tool.access() != Access.READ);
         boolean persistent =
@@ -187,11 +197,7 @@ public final class ToolApi {
                         + " run in one command, or give a session_id");
             }
             return calls.alone(
-                    caller.tenant(),
-                    spec,
-                    call,
-                    session -> tool.work().run(session, with, input, changes),
-                    RunResult::exitCode);
+                    tenant, spec, call, session -> tool.work().run(session, with, input, changes), RunResult::exitCode);
         }
         config.ifPresent(stored -> configs.used(stored, key.get()));
         return calls.in(
@@ -204,7 +210,7 @@ public final class ToolApi {
         boolean ask = switch (mode) {
             case BYPASS -> false;
             case EDIT -> tool.access() == Access.RUN;
-            case ASK -> tool.access() != Access.READ;
+            case ASK -> tool.access() == Access.WRITE || tool.access() == Access.RUN;
         };
         if (ask) {
             throw SandboxException.denied("'" + tool.name() + "' has to be allowed by a person in permission mode "
