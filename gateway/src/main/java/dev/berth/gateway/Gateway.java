@@ -2,6 +2,7 @@ package dev.berth.gateway;
 
 import dev.berth.gateway.api.Calls;
 import dev.berth.gateway.api.ConfigApi;
+import dev.berth.gateway.api.EventApi;
 import dev.berth.gateway.api.FileApi;
 import dev.berth.gateway.api.KeyApi;
 import dev.berth.gateway.api.SandboxApi;
@@ -20,6 +21,7 @@ import dev.berth.gateway.config.Sealer;
 import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.HttpServer;
+import dev.berth.gateway.http.SocketEndpoint;
 import dev.berth.gateway.skill.Skills;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.session.Sessions;
@@ -39,11 +41,13 @@ import java.util.concurrent.TimeUnit;
 /** The API, listening. */
 public final class Gateway implements AutoCloseable {
     private final HttpServer server;
+    private final Sessions sessions;
     private final ApiKeys keys;
     private final ScheduledExecutorService housekeeping;
 
-    private Gateway(HttpServer server, ApiKeys keys, ScheduledExecutorService housekeeping) {
+    private Gateway(HttpServer server, Sessions sessions, ApiKeys keys, ScheduledExecutorService housekeeping) {
         this.server = server;
+        this.sessions = sessions;
         this.keys = keys;
         this.housekeeping = housekeeping;
     }
@@ -64,9 +68,11 @@ public final class Gateway implements AutoCloseable {
         Runner runner = new Runner(outputs, sessions.turns(), random);
         Interpreter interpreter = new Interpreter(outputs, sessions.turns(), random);
         Calls calls = new Calls(sessions, config.tools());
+        EventApi events = new EventApi(sessions);
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
         endpoints.putAll(new SessionApi(sessions).endpoints());
+        endpoints.putAll(events.endpoints());
         endpoints.putAll(new SandboxApi(calls, runner, interpreter, outputs, config.tools()).endpoints());
         endpoints.putAll(new FileApi(calls).endpoints());
         endpoints.putAll(new ToolApi(calls, runner, configs, skills, contract, config.tools()).endpoints());
@@ -78,12 +84,13 @@ public final class Gateway implements AutoCloseable {
         Authenticator who = config.oidc()
                 .<Authenticator>map(issuer -> Authenticator.firstOf(own, new OidcTokens(issuer)))
                 .orElse(own);
+        Map<String, SocketEndpoint> sockets = new HashMap<>(events.sockets());
         RateLimits rates = new RateLimits(config.requestsPerSecond(), config.requestBurst());
-        HttpServer server = HttpServer.start(config.server(), contract, endpoints, who, rates, meters);
+        HttpServer server = HttpServer.start(config.server(), contract, endpoints, sockets, who, rates, meters);
         ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
                 Thread.ofPlatform().daemon().name("gateway").factory());
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
-        return new Gateway(server, keys, housekeeping);
+        return new Gateway(server, sessions, keys, housekeeping);
     }
 
     public int port() {
@@ -96,6 +103,7 @@ public final class Gateway implements AutoCloseable {
 
     @Override
     public void close() {
+        sessions.endFollowers(); // or the server would wait for those who only watch
         server.close();
         housekeeping.shutdownNow();
     }

@@ -18,12 +18,14 @@ import dev.berth.tool.ToolSettings;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.UnaryOperator;
@@ -152,6 +154,27 @@ public final class TestingBerth implements AutoCloseable {
                     response.headers().firstValue("Content-Type").orElse(""),
                     response.body());
             return new Reply(response.statusCode(), response.body(), response);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** A stream of events, read as they come. */
+    public EventReader events(String key, String path, Map<String, String> headers) {
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url() + path))
+                .header("Authorization", "Bearer " + key)
+                .header("Accept", "text/event-stream");
+        headers.forEach(request::header);
+        try {
+            HttpResponse<InputStream> response =
+                    client.send(request.build(), HttpResponse.BodyHandlers.ofInputStream());
+            if (response.statusCode() != 200) {
+                throw new AssertionError(new String(response.body().readAllBytes(), StandardCharsets.UTF_8));
+            }
+            return new EventReader(response.body());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (InterruptedException e) {

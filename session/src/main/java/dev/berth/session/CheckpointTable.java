@@ -1,6 +1,8 @@
 package dev.berth.session;
 
 import dev.berth.sandbox.CheckpointId;
+import java.time.Instant;
+import java.time.OffsetDateTime;
 import java.util.List;
 import java.util.Optional;
 import org.jdbi.v3.core.Handle;
@@ -10,7 +12,7 @@ final class CheckpointTable {
     /** The name of one that was there and is not any more. */
     private static final String LOST = "lost";
 
-    record Entry(int turn, String name, Optional<CheckpointId> id) {
+    record Entry(int turn, String name, Optional<CheckpointId> id, Instant createdAt) {
         /** Whether nobody will ever finish it. */
         boolean lost() {
             return name.equals(LOST);
@@ -22,14 +24,15 @@ final class CheckpointTable {
     /** Those of a session, the newest turn first. */
     static List<Entry> list(Handle handle, SessionKey key) {
         return handle.createQuery("""
-                        SELECT turn, name, checkpoint_id FROM checkpoints
+                        SELECT turn, name, checkpoint_id, created_at FROM checkpoints
                         WHERE tenant = :tenant AND session = :session ORDER BY turn DESC""")
                 .bind("tenant", key.tenant())
                 .bind("session", key.id())
                 .map((row, context) -> new Entry(
                         row.getInt("turn"),
                         row.getString("name"),
-                        Optional.ofNullable(row.getString("checkpoint_id")).map(CheckpointId::new)))
+                        Optional.ofNullable(row.getString("checkpoint_id")).map(CheckpointId::new),
+                        row.getObject("created_at", OffsetDateTime.class).toInstant()))
                 .list();
     }
 

@@ -2,6 +2,7 @@ package dev.berth.session;
 
 import dev.berth.sandbox.SandboxException;
 import dev.berth.session.store.Database;
+import java.time.Duration;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
@@ -11,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.PreparedBatch;
@@ -22,20 +24,36 @@ import org.slf4j.MDC;
  * for the database nor fails with it. The queue is bounded: if the database is away for long, the events that found no
  * place are counted and reported.
  */
-public final class EventLog {
+public final class EventLog implements AutoCloseable {
     private static final int QUEUE = 20_000;
     private static final int BATCH = 500;
+    /** Events that come soon after one another are written together. */
+    private static final Duration GATHERING = Duration.ofMillis(50);
+
+    private static final Duration RETRY = Duration.ofSeconds(1);
 
     private record Pending(SessionKey key, SessionEvent event, Optional<String> correlation, OffsetDateTime at) {}
 
     private final Database database;
+    private final EventFeed feed;
+    private final Journal journal;
     private final boolean auditCommands;
     private final BlockingQueue<Pending> queue = new ArrayBlockingQueue<>(QUEUE);
+    private final Semaphore queued = new Semaphore(0);
     private final AtomicLong dropped = new AtomicLong();
+    private final Thread writer;
 
-    EventLog(Database database, boolean auditCommands) {
+    EventLog(Database database, EventFeed feed, Journal journal, boolean auditCommands) {
         this.database = database;
+        this.feed = feed;
+        this.journal = journal;
         this.auditCommands = auditCommands;
+        this.writer = Thread.ofVirtual().name("event log").start(this::writeAsTheyCome);
+    }
+
+    /** The events of a session after a number as they come. */
+    public EventFollower follow(SessionKey key, long after) {
+        return new EventFollower(this, feed, key, after);
     }
 
     /** The events of a session after a number, in order. Those still queued in a server come later. */
@@ -61,8 +79,37 @@ public final class EventLog {
     public void append(SessionKey key, SessionEvent event) {
         Pending pending = new Pending(
                 key, event, Optional.ofNullable(MDC.get(SessionTable.CORRELATION)), OffsetDateTime.now(ZoneOffset.UTC));
-        if (!queue.offer(pending)) {
+        if (queue.offer(pending)) {
+            queued.release();
+        } else {
             dropped.incrementAndGet();
+        }
+    }
+
+    private void writeAsTheyCome() {
+        boolean failing = false;
+        try {
+            while (true) {
+                queued.acquire();
+                Thread.sleep(failing ? RETRY : GATHERING);
+                queued.drainPermits();
+                try {
+                    flush();
+                    if (failing) {
+                        journal.over("events.failed");
+                        failing = false;
+                    }
+                } catch (SandboxException e) {
+                    // Said once: a database that is down for an hour should not fill the log with it.
+                    if (!failing) {
+                        journal.trouble("events.failed", e);
+                        failing = true;
+                    }
+                    queued.release();
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -77,8 +124,8 @@ public final class EventLog {
         append(key, new SessionEvent("tool.run", run.actor(), data));
     }
 
-    /** Writes what is queued and returns how many events found no place. What cannot be written now stays queued. */
-    synchronized long flush() {
+    /** Writes what is queued now. What cannot be written stays queued. */
+    synchronized void flush() {
         while (!queue.isEmpty()) {
             List<Pending> batch = new ArrayList<>(BATCH);
             queue.drainTo(batch, BATCH);
@@ -88,8 +135,19 @@ public final class EventLog {
                 batch.stream().filter(pending -> !queue.offer(pending)).forEach(_ -> dropped.incrementAndGet());
                 throw e;
             }
+            batch.stream().map(Pending::key).distinct().forEach(feed::wrote);
         }
-        return dropped.getAndSet(0);
+        long lost = dropped.getAndSet(0);
+        if (lost > 0) {
+            throw SandboxException.limit(lost + " events were not written, because the database was away for too long");
+        }
+    }
+
+    /** Writes what is queued, if that can be done at once, and ends. */
+    @Override
+    public void close() {
+        writer.interrupt();
+        flush();
     }
 
     private static Object write(Handle handle, List<Pending> batch) {

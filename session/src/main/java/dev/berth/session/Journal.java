@@ -10,17 +10,24 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 import org.slf4j.spi.LoggingEventBuilder;
 
-/** Tells operators what happens to sessions: structured log lines and counts, under the same names. */
+/**
+ * Tells what happens to sessions: operators by structured log lines and counts, under the same names, and those who
+ * follow a session's events that there are new ones.
+ */
 final class Journal {
     private static final Logger LOG = LoggerFactory.getLogger("dev.berth.session");
 
     private final MeterRegistry meters;
+    private final EventFeed feed;
 
-    Journal(MeterRegistry meters) {
+    Journal(MeterRegistry meters, EventFeed feed) {
         this.meters = meters;
+        this.feed = feed;
     }
 
+    /** Of an event that was written. */
     void tell(SessionInfo session, SessionEvent event) {
+        feed.wrote(session.key());
         count(event.type());
         LoggingEventBuilder line = LOG.atInfo()
                 .addKeyValue("tenant", session.key().tenant())

@@ -19,6 +19,7 @@ record Parts(
         SandboxProvider provider,
         Database database,
         Archives archives,
+        EventFeed feed,
         Journal journal,
         KeyLocks locks,
         Map<SessionKey, Live> lives,

@@ -58,7 +58,7 @@ public enum SessionState {
         }
     }
 
-    static SessionState parse(String name) {
+    public static SessionState parse(String name) {
         return valueOf(name.toUpperCase(Locale.ROOT));
     }
 

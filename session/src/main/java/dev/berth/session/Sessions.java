@@ -4,6 +4,7 @@ import dev.berth.sandbox.CheckpointId;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxProvider;
+import dev.berth.sandbox.Usage;
 import dev.berth.session.SessionTable.Activity;
 import dev.berth.session.store.Database;
 import io.micrometer.core.instrument.Gauge;
@@ -59,7 +60,8 @@ public final class Sessions implements AutoCloseable {
         this.bringUp = new BringUp(parts, packing, removal, sleep);
         this.settlement = new Settlement(parts, removal, packing);
         this.turns = new Turns(parts);
-        this.events = new EventLog(parts.database(), parts.config().auditCommands());
+        this.events = new EventLog(
+                parts.database(), parts.feed(), parts.journal(), parts.config().auditCommands());
         this.janitor = new Janitor(parts, sleep, removal, this::flush);
     }
 
@@ -80,12 +82,14 @@ public final class Sessions implements AutoCloseable {
         String installation = database.query(handle -> handle.createQuery("SELECT id::text FROM installation")
                 .mapTo(String.class)
                 .one());
+        EventFeed feed = new EventFeed(database);
         Parts parts = new Parts(
                 config,
                 provider,
                 database,
                 archives,
-                new Journal(meters),
+                feed,
+                new Journal(meters, feed),
                 new KeyLocks(),
                 new ConcurrentHashMap<>(),
                 installation,
@@ -178,8 +182,24 @@ public final class Sessions implements AutoCloseable {
 
     /** Those of one tenant, or of all, the last used first, without the destroyed ones. */
     public List<SessionInfo> list(Optional<String> tenant, int limit) {
-        Set<SessionState> all = EnumSet.complementOf(EnumSet.of(SessionState.DESTROYED));
-        return parts.database().query(handle -> SessionTable.list(handle, tenant, all, limit));
+        return list(tenant, EnumSet.complementOf(EnumSet.of(SessionState.DESTROYED)), limit);
+    }
+
+    /** As {@link #list(Optional, int)}, but those in certain states. */
+    public List<SessionInfo> list(Optional<String> tenant, Set<SessionState> states, int limit) {
+        return parts.database().query(handle -> SessionTable.list(handle, tenant, states, limit));
+    }
+
+    /** What a session uses that is up in this server; this does not count as using it. */
+    public Optional<Usage> usage(SessionKey key) {
+        Live live = parts.lives().get(key);
+        try {
+            return live == null || !live.usable()
+                    ? Optional.empty()
+                    : Optional.of(live.sandbox().usage());
+        } catch (SandboxException e) {
+            return Optional.empty(); // it went down meanwhile
+        }
     }
 
     public EventLog events() {
@@ -417,10 +437,7 @@ public final class Sessions implements AutoCloseable {
                 throw e;
             }
         }
-        long lost = events.flush();
-        if (lost > 0) {
-            throw SandboxException.limit(lost + " events were not written, because the database was away for too long");
-        }
+        events.flush();
     }
 
     /** Takes every step of the ladder that is due now. */
@@ -460,6 +477,11 @@ public final class Sessions implements AutoCloseable {
         Gauge.builder("berth.sessions.here", parts.lives(), Map::size).register(meters);
     }
 
+    /** Ends everybody who follows events, so that a server that stops need not wait for them. */
+    public void endFollowers() {
+        parts.feed().close();
+    }
+
     /** Writes down what is in memory and lets go. Sandboxes stay as they are. */
     @Override
     public void close() {
@@ -472,10 +494,13 @@ public final class Sessions implements AutoCloseable {
                 parts.journal().trouble("stop.failed", SandboxException.timeout("housekeeping does not end"));
             }
             flush();
+            events.close();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (SandboxException e) {
             parts.journal().trouble("flush.failed", e);
+        } finally {
+            parts.feed().close();
         }
     }
 }

@@ -4,6 +4,7 @@ import dev.berth.sandbox.Checkpoint;
 import dev.berth.sandbox.CheckpointId;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.session.CheckpointTable.Entry;
+import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -21,7 +22,7 @@ public final class Turns {
     }
 
     SessionInfo begin(SessionKey key, String actor) {
-        return parts.database().transaction(handle -> {
+        SessionInfo begun = parts.database().transaction(handle -> {
             handle.createUpdate("UPDATE sessions SET turn = turn + 1 WHERE tenant = :tenant AND id = :id")
                     .bind("tenant", key.tenant())
                     .bind("id", key.id())
@@ -29,21 +30,33 @@ public final class Turns {
             EventLog.append(handle, key, SessionEvent.of("turn.begin").by(actor));
             return SessionTable.find(handle, key).orElseThrow(() -> unknown(key));
         });
+        parts.feed().wrote(key);
+        return begun;
     }
 
     void beforeWrite(Live live) {
         SessionInfo info = live.info();
         if (info.autoCheckpoint()) {
-            live.checkpointOnce(info.turn(), () -> take(live, info.turn()));
+            live.checkpointOnce(info.turn(), () -> take(live, info.turn(), Optional.empty()));
         }
     }
 
     /** Keeps the files as they are now, as those before the current turn. */
     public void checkpoint(Session session) {
-        take(session.live(), session.info().turn());
+        take(session.live(), session.info().turn(), Optional.empty());
     }
 
-    private void take(Live live, int turn) {
+    /** Begins a turn and keeps the files as they are now. */
+    public Kept checkpoint(Session session, Optional<String> name, String actor) {
+        int turn = session.beginTurn(actor);
+        take(session.live(), turn, name);
+        return kept(session.key()).stream()
+                .filter(kept -> kept.turn() == turn)
+                .findFirst()
+                .orElseThrow(() -> SandboxException.conflict("the checkpoint was removed again by another request"));
+    }
+
+    private void take(Live live, int turn, Optional<String> label) {
         SessionKey key = live.info().key();
         try (Custody custody = parts.custody(key)) {
             requireUp(custody);
@@ -53,7 +66,7 @@ public final class Turns {
             if (same.isPresent() && same.get().id().isPresent()) {
                 return; // the first write of a turn is the one that counts
             }
-            String name = "turn-" + turn;
+            String name = label.orElse("turn-" + turn);
             custody.transaction(handle -> {
                 CheckpointTable.begin(handle, key, turn, name);
                 return EventLog.append(
@@ -61,7 +74,7 @@ public final class Turns {
             });
             Checkpoint taken;
             try {
-                taken = live.sandbox().checkpoint(name);
+                taken = live.sandbox().checkpoint("turn-" + turn);
             } catch (SandboxException e) {
                 custody.query(handle -> {
                     CheckpointTable.remove(handle, key, turn);
@@ -96,11 +109,14 @@ public final class Turns {
                 });
     }
 
+    /** A turn that can be gone back to. */
+    public record Kept(int turn, String name, Instant createdAt) {}
+
     /** The turns that can be gone back to, the newest first. */
-    public List<Integer> kept(SessionKey key) {
+    public List<Kept> kept(SessionKey key) {
         return parts.database().query(handle -> CheckpointTable.list(handle, key)).stream()
                 .filter(entry -> entry.id().isPresent() && entry.turn() >= 0)
-                .map(Entry::turn)
+                .map(entry -> new Kept(entry.turn(), entry.name(), entry.createdAt()))
                 .toList();
     }
 

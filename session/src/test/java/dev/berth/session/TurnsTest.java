@@ -39,7 +39,9 @@ class TurnsTest {
             assertThat(run(session, "cat ~/file")).isEqualTo("one");
             assertThat(session.info().turn()).isEqualTo(4);
         }
-        assertThat(server.sessions().turns().kept(key("back"))).containsExactly(4, 2, 1);
+        assertThat(server.sessions().turns().kept(key("back")))
+                .extracting(Turns.Kept::turn)
+                .containsExactly(4, 2, 1);
     }
 
     @Test
@@ -78,7 +80,9 @@ class TurnsTest {
             for (String text : new String[] {"one", "two", "three", "four"}) {
                 turnThatWrites(session, text);
             }
-            assertThat(server.sessions().turns().kept(key("few"))).containsExactly(4, 3);
+            assertThat(server.sessions().turns().kept(key("few")))
+                    .extracting(Turns.Kept::turn)
+                    .containsExactly(4, 3);
             assertFails(
                     ErrorCode.NOT_FOUND,
                     () -> server.sessions().rollback(key("few"), 1, "me"),
@@ -107,7 +111,9 @@ class TurnsTest {
                 assertThat(run(now, "cat ~/file")).isEqualTo("two");
             }
         }
-        assertThat(server.sessions().turns().kept(key("origin"))).containsExactly(2, 1);
+        assertThat(server.sessions().turns().kept(key("origin")))
+                .extracting(Turns.Kept::turn)
+                .containsExactly(2, 1);
         assertThat(server.info("fork").turn()).isZero();
     }
 
@@ -123,7 +129,9 @@ class TurnsTest {
                     .forEach(point -> server.machine().provider().deleteCheckpoint(point.id()));
         }
         server.sessions().settle();
-        assertThat(server.sessions().turns().kept(key("settled"))).containsExactly(2);
+        assertThat(server.sessions().turns().kept(key("settled")))
+                .extracting(Turns.Kept::turn)
+                .containsExactly(2);
         assertFails(ErrorCode.NOT_FOUND, () -> server.sessions().rollback(key("settled"), 1, "me"));
         assertThat(server.machine().provider().checkpoints())
                 .filteredOn(point -> point.sandbox().equals(key("settled").sandboxId()))

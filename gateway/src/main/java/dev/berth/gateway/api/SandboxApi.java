@@ -362,7 +362,7 @@ public final class SandboxApi {
         return Duration.ofMillis(Math.round(body.path("timeout").asDouble() * 1000));
     }
 
-    private static Map<String, String> env(ObjectNode body) {
+    static Map<String, String> env(ObjectNode body) {
         Map<String, String> env = new LinkedHashMap<>();
         body.path("env")
                 .properties()

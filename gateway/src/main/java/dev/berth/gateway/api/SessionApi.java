@@ -4,17 +4,35 @@ import dev.berth.gateway.auth.Caller;
 import dev.berth.gateway.http.Answer;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.Exchange;
+import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.Usage;
+import dev.berth.session.IdlePolicy;
+import dev.berth.session.Loss;
+import dev.berth.session.Session;
 import dev.berth.session.SessionInfo;
 import dev.berth.session.SessionKey;
+import dev.berth.session.SessionSpec;
+import dev.berth.session.SessionState;
 import dev.berth.session.Sessions;
+import dev.berth.session.Turns;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.Consumer;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ObjectNode;
 
-/** The sessions that a caller may see. */
+/** The sessions that a caller may see, and what can be done with them as wholes. */
 public final class SessionApi {
     private static final int MOST = 1000;
+    private static final Set<SessionState> THERE = EnumSet.complementOf(EnumSet.of(SessionState.DESTROYED));
 
     private final Sessions sessions;
 
@@ -23,8 +41,25 @@ public final class SessionApi {
     }
 
     public Map<String, Endpoint> endpoints() {
-        return Map.of("listSessions", this::list, "deleteSession", this::delete);
+        return Map.ofEntries(
+                Map.entry("listSessions", this::listBriefly),
+                Map.entry("deleteSession", this::delete),
+                Map.entry("sessions", this::list),
+                Map.entry("makeSession", this::make),
+                Map.entry("session", this::get),
+                Map.entry("changeSession", this::change),
+                Map.entry("removeSession", this::delete),
+                Map.entry("pauseSession", exchange -> after(exchange, sessions::pause)),
+                Map.entry("resumeSession", exchange -> after(exchange, this::bringUp)),
+                Map.entry("stopSession", exchange -> after(exchange, sessions::stop)),
+                Map.entry("archiveSession", exchange -> after(exchange, sessions::archive)),
+                Map.entry("checkpoints", this::checkpoints),
+                Map.entry("makeCheckpoint", this::makeCheckpoint),
+                Map.entry("rollbackSession", this::rollback),
+                Map.entry("forkSession", this::fork));
     }
+
+    // ---- which session -------------------------------------------------------------------------------------------
 
     /** The key of a session that a request names. */
     static SessionKey key(Caller caller, Optional<String> tenant, String session) {
@@ -40,20 +75,36 @@ public final class SessionApi {
         return owner;
     }
 
+    /** The one in the path, whether it is there or not. */
+    static SessionKey key(Exchange exchange) {
+        Optional<String> tenant = exchange.query("tenant_id");
+        return key(exchange.caller(), tenant, exchange.path("session_id"));
+    }
+
     static SandboxException unknown() {
         return SandboxException.notFound("there is no such session");
     }
 
-    private Answer list(Exchange exchange) {
-        Caller caller = exchange.caller();
-        int limit = exchange.query("limit").map(Integer::parseInt).orElse(MOST);
-        Optional<String> tenant = caller.admin() ? Optional.empty() : Optional.of(caller.tenant());
-        return Answer.ok(Map.of(
-                "sessions",
-                sessions.list(tenant, limit).stream().map(SessionApi::show).toList()));
+    /** One that is there. */
+    static SessionInfo known(Sessions sessions, SessionKey key) {
+        return sessions.find(key).filter(info -> THERE.contains(info.state())).orElseThrow(SessionApi::unknown);
     }
 
-    private static Map<String, Object> show(SessionInfo info) {
+    // ---- looking -------------------------------------------------------------------------------------------------
+
+    private Answer listBriefly(Exchange exchange) {
+        return Answer.ok(Map.of(
+                "sessions",
+                sessions
+                        .list(
+                                tenant(exchange),
+                                exchange.query("limit").map(Integer::parseInt).orElse(MOST))
+                        .stream()
+                        .map(SessionApi::brief)
+                        .toList()));
+    }
+
+    private static Map<String, Object> brief(SessionInfo info) {
         Map<String, Object> shown = new LinkedHashMap<>();
         shown.put("tenant_id", info.key().tenant());
         shown.put("session_id", info.key().id());
@@ -68,14 +119,211 @@ public final class SessionApi {
         return shown;
     }
 
-    private Answer delete(Exchange exchange) {
-        SessionKey key = key(exchange.caller(), Optional.of(exchange.path("tenant_id")), exchange.path("session_id"));
-        if (sessions.find(key)
-                .filter(info -> !info.state().toString().equals("destroyed"))
-                .isEmpty()) {
-            throw unknown();
+    /** Whose to list; empty for those of all. */
+    private static Optional<String> tenant(Exchange exchange) {
+        Optional<String> asked = exchange.query("tenant_id");
+        String tenant = tenant(exchange.caller(), asked);
+        return exchange.caller().admin() ? asked : Optional.of(tenant);
+    }
+
+    private Answer list(Exchange exchange) {
+        int limit = exchange.query("limit").map(Integer::parseInt).orElse(MOST);
+        Set<SessionState> states = exchange.query("state")
+                .map(SessionState::parse)
+                .<Set<SessionState>>map(EnumSet::of)
+                .orElse(THERE);
+        boolean usage = usage(exchange);
+        return Answer.ok(Map.of(
+                "sessions",
+                sessions.list(tenant(exchange), states, limit).stream()
+                        .map(info -> show(info, usage))
+                        .toList()));
+    }
+
+    private Answer get(Exchange exchange) {
+        return Answer.ok(show(known(sessions, key(exchange)), usage(exchange)));
+    }
+
+    private static boolean usage(Exchange exchange) {
+        return exchange.query("usage").map(Boolean::parseBoolean).orElse(false);
+    }
+
+    private Map<String, Object> show(SessionInfo info, boolean usage) {
+        Map<String, Object> shown = new LinkedHashMap<>();
+        shown.put("tenant_id", info.key().tenant());
+        shown.put("session_id", info.key().id());
+        shown.put("state", info.state().toString());
+        shown.put("provider", info.provider());
+        shown.put("template", info.template());
+        shown.put("pinned", info.pinned());
+        shown.put("turn", info.turn());
+        Limits limits = info.limits();
+        shown.put(
+                "limits",
+                Map.of(
+                        "memory", limits.memoryBytes(),
+                        "disk", limits.diskBytes(),
+                        "cpus", limits.cpus(),
+                        "pids", limits.pids()));
+        shown.put("idle", show(info.idle()));
+        shown.put("disk", info.diskBytes());
+        if (usage) {
+            sessions.usage(info.key()).ifPresent(used -> shown.put("usage", show(used)));
         }
-        sessions.delete(key);
+        info.loss().map(Loss::sentence).ifPresent(loss -> shown.put("loss", loss));
+        info.lastError().ifPresent(error -> shown.put("last_error", error));
+        shown.put("created_at", info.times().createdAt());
+        shown.put("last_used_at", info.times().lastActivityAt());
+        return shown;
+    }
+
+    private static Map<String, Object> show(Usage used) {
+        return Map.of(
+                "memory", used.memoryBytes(),
+                "pids", used.pids(),
+                "cpu_seconds", used.cpuTime().toNanos() / 1e9,
+                "disk", used.diskBytes());
+    }
+
+    private static Map<String, Object> show(IdlePolicy idle) {
+        Map<String, Object> shown = new HashMap<>();
+        idle.pauseAfter().ifPresent(after -> shown.put("pause_after", after.toMillis() / 1e3));
+        idle.stopAfter().ifPresent(after -> shown.put("stop_after", after.toMillis() / 1e3));
+        idle.archiveAfter().ifPresent(after -> shown.put("archive_after", after.toMillis() / 1e3));
+        idle.deleteAfter().ifPresent(after -> shown.put("delete_after", after.toMillis() / 1e3));
+        idle.lifetime().ifPresent(whole -> shown.put("lifetime", whole.toMillis() / 1e3));
+        return shown;
+    }
+
+    // ---- making and changing -------------------------------------------------------------------------------------
+
+    private Answer make(Exchange exchange) {
+        ObjectNode body = exchange.body();
+        String id = SandboxApi.optional(body, "session_id")
+                .orElseGet(() -> UUID.randomUUID().toString());
+        SessionKey key = key(exchange.caller(), SandboxApi.optional(body, "tenant_id"), id);
+        boolean there =
+                sessions.find(key).filter(info -> THERE.contains(info.state())).isPresent();
+        try (Session session = sessions.resolve(key, spec(body))) {
+            if (!there && body.path("pinned").asBoolean(false)) {
+                sessions.pin(session.key(), true);
+            }
+        }
+        Map<String, Object> shown = show(known(sessions, key), false);
+        return there ? Answer.ok(shown) : Answer.created(shown);
+    }
+
+    private SessionSpec spec(ObjectNode body) {
+        SessionSpec spec = sessions.spec();
+        if (body.has("template")) {
+            spec = spec.withTemplate(body.path("template").asString());
+        }
+        if (body.has("env")) {
+            spec = spec.withEnv(SandboxApi.env(body));
+        }
+        if (body.has("keep_checkpoints")) {
+            spec = spec.withAutoCheckpoints(body.path("keep_checkpoints").asInt());
+        }
+        return spec.withLimits(limits(spec.limits(), body.path("limits")))
+                .withIdle(idle(spec.idle(), body.path("idle")));
+    }
+
+    private static Limits limits(Limits before, JsonNode wanted) {
+        return before.withMemory(wanted.path("memory").asLong(before.memoryBytes()))
+                .withDisk(wanted.path("disk").asLong(before.diskBytes()))
+                .withCpus(wanted.path("cpus").asDouble(before.cpus()))
+                .withPids(wanted.path("pids").asInt(before.pids()));
+    }
+
+    private static IdlePolicy idle(IdlePolicy before, JsonNode wanted) {
+        return new IdlePolicy(
+                after(wanted, "pause_after", before.pauseAfter()),
+                after(wanted, "stop_after", before.stopAfter()),
+                after(wanted, "archive_after", before.archiveAfter()),
+                after(wanted, "delete_after", before.deleteAfter()),
+                after(wanted, "lifetime", before.lifetime()));
+    }
+
+    private static Optional<Duration> after(JsonNode wanted, String step, Optional<Duration> before) {
+        if (!wanted.has(step)) {
+            return before;
+        }
+        return wanted.path(step).isNull()
+                ? Optional.empty()
+                : Optional.of(Duration.ofMillis(Math.round(wanted.path(step).asDouble() * 1000)));
+    }
+
+    private Answer change(Exchange exchange) {
+        SessionInfo info = known(sessions, key(exchange));
+        ObjectNode body = exchange.body();
+        if (body.has("limits")) {
+            sessions.limit(info.key(), limits(info.limits(), body.path("limits")));
+        }
+        if (body.has("idle")) {
+            sessions.idle(info.key(), idle(info.idle(), body.path("idle")));
+        }
+        if (body.has("pinned")) {
+            sessions.pin(info.key(), body.path("pinned").asBoolean());
+        }
+        return Answer.ok(show(known(sessions, info.key()), false));
+    }
+
+    private Answer delete(Exchange exchange) {
+        // The path has the tenant in it in one of the two places where this can be asked for.
+        SessionKey key = exchange.has("tenant_id")
+                ? key(exchange.caller(), Optional.of(exchange.path("tenant_id")), exchange.path("session_id"))
+                : key(exchange);
+        sessions.delete(known(sessions, key).key());
         return Answer.done();
+    }
+
+    private Answer after(Exchange exchange, Consumer<SessionKey> step) {
+        SessionKey key = known(sessions, key(exchange)).key();
+        step.accept(key);
+        return Answer.ok(show(known(sessions, key), false));
+    }
+
+    private void bringUp(SessionKey key) {
+        sessions.resolve(key).close();
+    }
+
+    // ---- points in time ------------------------------------------------------------------------------------------
+
+    private Answer checkpoints(Exchange exchange) {
+        SessionKey key = known(sessions, key(exchange)).key();
+        return Answer.ok(Map.of(
+                "checkpoints",
+                sessions.turns().kept(key).stream().map(SessionApi::show).toList()));
+    }
+
+    private static Map<String, Object> show(Turns.Kept kept) {
+        return Map.of("turn", kept.turn(), "name", kept.name(), "created_at", kept.createdAt());
+    }
+
+    private Answer makeCheckpoint(Exchange exchange) {
+        SessionKey key = known(sessions, key(exchange)).key();
+        try (Session session = sessions.resolve(key)) {
+            Optional<String> name = SandboxApi.optional(exchange.body(), "name");
+            String actor = exchange.caller().name();
+            return Answer.created(show(sessions.turns().checkpoint(session, name, actor)));
+        }
+    }
+
+    private Answer rollback(Exchange exchange) {
+        int turn = exchange.body().path("turn").asInt();
+        return after(
+                exchange, key -> sessions.rollback(key, turn, exchange.caller().name()));
+    }
+
+    private Answer fork(Exchange exchange) {
+        SessionKey source = known(sessions, key(exchange)).key();
+        ObjectNode body = exchange.body();
+        SessionKey target = SessionKey.of(
+                source.tenant(),
+                SandboxApi.optional(body, "session_id")
+                        .orElseGet(() -> UUID.randomUUID().toString()));
+        OptionalInt turn = body.has("turn") ? OptionalInt.of(body.path("turn").asInt()) : OptionalInt.empty();
+        sessions.fork(source, turn, target, exchange.caller().name()).close();
+        return Answer.created(show(known(sessions, target), false));
     }
 }

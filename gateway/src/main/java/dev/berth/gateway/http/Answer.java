@@ -14,6 +14,9 @@ public sealed interface Answer {
     record Stream(String contentType, OptionalLong length, Map<String, String> headers, Writer writer)
             implements Answer {}
 
+    /** Events that are sent as they happen. */
+    record Events(EventStream.Source source) implements Answer {}
+
     /** Text that is there already. */
     record Text(String contentType, String text) implements Answer {}
 
@@ -34,6 +37,15 @@ public sealed interface Answer {
 
     static Answer created(Object value) {
         return new Json(201, value);
+    }
+
+    /** Events as they happen. */
+    static Answer events(EventStream.Source source) {
+        return new Events(source);
+    }
+
+    static Answer accepted(Object value) {
+        return new Json(202, value);
     }
 
     static Answer done() {

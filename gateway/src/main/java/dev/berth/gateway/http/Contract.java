@@ -17,16 +17,19 @@ import java.util.Map;
 import java.util.Optional;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.dataformat.yaml.YAMLMapper;
 
 /**
- * The API as {@code openapi.yaml} has it. The document is not a description of the code: the server makes its routes of it
- * and checks every request against it, so the two cannot differ.
+ * The API as {@code openapi.yaml} and its parts have it. The document is not a description of the code: the server makes
+ * its routes of it and checks every request against it, so the two cannot differ.
  */
 public final class Contract {
     private static final String RESOURCE = "/dev/berth/gateway/openapi.yaml";
+    /** Each has paths and components of its own, and may refer to those of all others. */
+    private static final List<String> PARTS = List.of("sessions", "events");
 
     /**
      * One operation.
@@ -38,6 +41,7 @@ public final class Contract {
      * @param body what its JSON body has to be; empty if it has none
      * @param otherBody whether it also takes a body that is not JSON
      * @param mostBodyBytes how large its JSON body may be, if that is not what is usual
+     * @param socket whether it can also be had as a WebSocket
      */
     public record Operation(
             String id,
@@ -52,7 +56,8 @@ public final class Contract {
             List<String> requiredQuery,
             Optional<Schema> body,
             boolean otherBody,
-            Optional<Long> mostBodyBytes) {}
+            Optional<Long> mostBodyBytes,
+            boolean socket) {}
 
     private final ObjectNode document;
     private final SchemaRegistry registry = SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_2020_12);
@@ -71,11 +76,31 @@ public final class Contract {
     }
 
     public static Contract load() {
-        try (InputStream yaml = Contract.class.getResourceAsStream(RESOURCE)) {
-            return new Contract((ObjectNode) YAMLMapper.builder().build().readTree(yaml));
+        ObjectNode document = parse(RESOURCE);
+        for (String part : PARTS) {
+            add(document, parse(RESOURCE.replace(".yaml", "-" + part + ".yaml")));
+        }
+        return new Contract(document);
+    }
+
+    private static ObjectNode parse(String resource) {
+        try (InputStream yaml = Contract.class.getResourceAsStream(resource)) {
+            return (ObjectNode) YAMLMapper.builder().build().readTree(yaml);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    private static void add(ObjectNode document, ObjectNode part) {
+        part.properties().forEach(field -> {
+            JsonNode there = document.get(field.getKey());
+            switch (there) {
+                case null -> document.set(field.getKey(), field.getValue());
+                case ObjectNode object -> add(object, (ObjectNode) field.getValue());
+                case ArrayNode list -> field.getValue().forEach(list::add);
+                default -> throw new IllegalStateException("two parts of the contract have " + field.getKey());
+            }
+        });
     }
 
     public ObjectNode document() {
@@ -135,7 +160,8 @@ public final class Contract {
                 required,
                 json.isMissingNode() ? Optional.empty() : Optional.of(compile(complete(json))),
                 content.properties().stream().anyMatch(type -> !type.getKey().equals("application/json")),
-                Optional.ofNullable(node.get("x-max-bytes")).map(JsonNode::asLong));
+                Optional.ofNullable(node.get("x-max-bytes")).map(JsonNode::asLong),
+                node.path("x-websocket").asBoolean(false));
     }
 
     private Schema compile(JsonNode schema) {

@@ -3,6 +3,7 @@ package dev.berth.gateway.http;
 import dev.berth.gateway.auth.Caller;
 import io.javalin.http.Context;
 import java.io.InputStream;
+import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ObjectNode;
@@ -42,8 +43,21 @@ public final class Exchange {
     }
 
     public boolean isJson() {
-        String type = context.contentType();
-        return type != null && type.toLowerCase(java.util.Locale.ROOT).startsWith("application/json");
+        return header("Content-Type")
+                .filter(type -> type.toLowerCase(Locale.ROOT).startsWith("application/json"))
+                .isPresent();
+    }
+
+    /** Whether the caller would rather have events as they happen than one answer at the end. */
+    public boolean wantsEvents() {
+        return header("Accept")
+                .filter(type -> type.contains(EventStream.CONTENT_TYPE))
+                .isPresent();
+    }
+
+    /** Whether the path has a parameter of this name. */
+    public boolean has(String name) {
+        return context.pathParamMap().containsKey(name);
     }
 
     public String path(String name) {
@@ -52,5 +66,9 @@ public final class Exchange {
 
     public Optional<String> query(String name) {
         return Optional.ofNullable(context.queryParam(name));
+    }
+
+    public Optional<String> header(String name) {
+        return Optional.ofNullable(context.header(name));
     }
 }

@@ -11,6 +11,7 @@ import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.javalin.http.HandlerType;
 import io.javalin.http.HttpResponseException;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.io.IOException;
@@ -22,7 +23,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import org.eclipse.jetty.alpn.server.ALPNServerConnectionFactory;
+import org.eclipse.jetty.http2.HTTP2Cipher;
 import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
+import org.eclipse.jetty.http2.server.HTTP2ServerConnectionFactory;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.SecureRequestCustomizer;
@@ -51,17 +55,20 @@ public final class HttpServer implements AutoCloseable {
     private static final Duration FINISHING = Duration.ofSeconds(10);
 
     private static final long MOST_DRAINED = 16 << 20;
+    private static final long MOST_MESSAGE = 1 << 20;
 
     private final ServerConfig config;
     private final Authenticator authenticator;
     private final RateLimits rates;
     private final MeterRegistry meters;
+    private final Sockets sockets = new Sockets();
     private final Javalin javalin;
 
     private HttpServer(
             ServerConfig config,
             Contract contract,
             Map<String, Endpoint> endpoints,
+            Map<String, SocketEndpoint> socketEndpoints,
             Authenticator authenticator,
             RateLimits rates,
             MeterRegistry meters) {
@@ -78,6 +85,14 @@ public final class HttpServer implements AutoCloseable {
                 }
                 HandlerType method = HandlerType.findOrCreate(operation.method());
                 javalin.routes.addHttpHandler(method, operation.path(), context -> serve(operation, endpoint, context));
+                if (operation.socket()) {
+                    SocketEndpoint socket = socketEndpoints.get(operation.id());
+                    if (socket == null) {
+                        throw new IllegalStateException("nobody answers the WebSocket " + operation.id());
+                    }
+                    javalin.routes.wsBeforeUpgrade(operation.path(), context -> open(operation, socket, context));
+                    javalin.routes.ws(operation.path(), sockets::configure);
+                }
                 operation
                         .alias()
                         .ifPresent(alias -> javalin.routes.addHttpHandler(
@@ -97,17 +112,20 @@ public final class HttpServer implements AutoCloseable {
             ServerConfig config,
             Contract contract,
             Map<String, Endpoint> endpoints,
+            Map<String, SocketEndpoint> socketEndpoints,
             Authenticator authenticator,
             RateLimits rates,
             MeterRegistry meters) {
-        HttpServer server = new HttpServer(config, contract, endpoints, authenticator, rates, meters);
+        HttpServer server = new HttpServer(config, contract, endpoints, socketEndpoints, authenticator, rates, meters);
         try {
             server.javalin.start();
             return server;
         } catch (RuntimeException e) {
             throw SandboxException.unavailable(
                     "could not listen on " + config.host() + ":" + config.port() + ": " + reason(e)
-                            + "; choose another port with --port",
+                            + (config.tls().isPresent()
+                                    ? "; choose another port with --port, or look at the key store"
+                                    : "; choose another port with --port"),
                     e);
         }
     }
@@ -119,6 +137,7 @@ public final class HttpServer implements AutoCloseable {
     /** Takes no more requests, lets those that are being answered finish for a while, and stops. */
     @Override
     public void close() {
+        sockets.close();
         javalin.stop();
     }
 
@@ -145,6 +164,12 @@ public final class HttpServer implements AutoCloseable {
         javalin.jetty.modifyServer(server -> server.setErrorHandler(new ProblemPages()));
         javalin.jetty.modifyServletContextHandler(handler -> handler.setErrorHandler(new ProblemPages()));
         javalin.jetty.addConnector(this::connector);
+        javalin.jetty.modifyWebSocketServletFactory(factory -> {
+            factory.setIdleTimeout(IDLE);
+            factory.setMaxTextMessageSize(MOST_MESSAGE);
+            factory.setMaxBinaryMessageSize(MOST_MESSAGE);
+        });
+        Gauge.builder("berth.http.sockets", sockets, Sockets::count).register(meters);
         javalin.routes.exception(Exception.class, (e, context) -> answer(context, problem(e, context)));
         javalin.routes.error(404, context -> {
             if (!String.valueOf(context.res().getContentType()).startsWith(Problems.CONTENT_TYPE)) {
@@ -153,7 +178,7 @@ public final class HttpServer implements AutoCloseable {
         });
     }
 
-    /** HTTP/1.1 and HTTP/2 on the same port: in clear by prior knowledge or upgrade, in TLS by ALPN's default. */
+    /** HTTP/1.1 and HTTP/2 on the same port: in clear by prior knowledge or upgrade, in TLS by ALPN. */
     private ServerConnector connector(Server server, HttpConfiguration http) {
         ServerConnector connector;
         if (config.tls().isPresent()) {
@@ -162,8 +187,14 @@ public final class HttpServer implements AutoCloseable {
             tls.setKeyStorePassword(config.tls().get().password());
             HttpConfiguration secure = new HttpConfiguration(http);
             secure.addCustomizer(new SecureRequestCustomizer(false));
+            tls.setCipherComparator(HTTP2Cipher.COMPARATOR);
+            HttpConnectionFactory http1 = new HttpConnectionFactory(secure);
+            HTTP2ServerConnectionFactory http2 = new HTTP2ServerConnectionFactory(secure);
+            http2.setStreamIdleTimeout(IDLE.toMillis());
+            ALPNServerConnectionFactory choice = new ALPNServerConnectionFactory();
+            choice.setDefaultProtocol(http1.getProtocol()); // of clients that know no ALPN
             connector = new ServerConnector(
-                    server, new SslConnectionFactory(tls, "http/1.1"), new HttpConnectionFactory(secure));
+                    server, new SslConnectionFactory(tls, choice.getProtocol()), choice, http2, http1);
         } else {
             HTTP2CServerConnectionFactory h2 = new HTTP2CServerConnectionFactory(http);
             h2.setStreamIdleTimeout(IDLE.toMillis());
@@ -221,6 +252,20 @@ public final class HttpServer implements AutoCloseable {
                     .tag("outcome", outcome)
                     .register(meters)
                     .record(Duration.ofNanos(System.nanoTime() - began));
+        }
+    }
+
+    private void open(Operation operation, SocketEndpoint endpoint, Context context) throws Exception {
+        String request = name(context);
+        MDC.put("correlation", request);
+        context.header("X-Request-Id", request);
+        try {
+            Caller caller = admit(operation, context);
+            checkParameters(operation, context);
+            Exchange exchange = new Exchange(context, caller, JsonNodeFactory.instance.objectNode());
+            context.attribute(Sockets.TALK, endpoint.open(exchange));
+        } finally {
+            MDC.remove("correlation");
         }
     }
 
@@ -311,6 +356,7 @@ public final class HttpServer implements AutoCloseable {
                     writer.write(context.res().getOutputStream());
                 }
             }
+            case Answer.Events(EventStream.Source source) -> write(context, EventStream.answer(source, name(context)));
             case Answer.Done() -> context.status(204);
         }
     }

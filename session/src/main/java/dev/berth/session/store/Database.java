@@ -29,6 +29,7 @@ public final class Database implements AutoCloseable {
     private static final Duration CONNECT = Duration.ofSeconds(5);
     private static final int VALIDATION_SECONDS = 3;
 
+    private final DatabaseConfig config;
     private final HikariDataSource transitions;
     private final HikariDataSource queries;
     private final Jdbi pinned;
@@ -36,12 +37,13 @@ public final class Database implements AutoCloseable {
     /** Waiting here, and not in the pool, tells many transitions at a time from a database that is down. */
     private final Semaphore permits;
 
-    private Database(HikariDataSource transitions, HikariDataSource queries, int permits) {
+    private Database(DatabaseConfig config, HikariDataSource transitions, HikariDataSource queries) {
+        this.config = config;
         this.transitions = transitions;
         this.queries = queries;
         this.pinned = jdbi(transitions);
         this.jdbi = jdbi(queries);
-        this.permits = new Semaphore(permits, true);
+        this.permits = new Semaphore(config.transitions(), true);
     }
 
     private static Jdbi jdbi(HikariDataSource pool) {
@@ -71,7 +73,7 @@ public final class Database implements AutoCloseable {
         HikariDataSource queries = pool("queries", config, config.queries());
         try {
             migrate(queries);
-            return new Database(pool("transitions", config, config.transitions()), queries, config.transitions());
+            return new Database(config, pool("transitions", config, config.transitions()), queries);
         } catch (FlywayException e) {
             queries.close();
             throw SandboxException.unavailable(
@@ -187,6 +189,11 @@ public final class Database implements AutoCloseable {
                 permits.release();
             }
         }
+    }
+
+    /** Listens to a channel of notifications until that is closed. */
+    public Notifications listen(String channel, Notifications.Listener listener) {
+        return new Notifications(config, channel, listener);
     }
 
     public boolean reachable() {
