@@ -69,7 +69,7 @@ public final class Gateway implements AutoCloseable {
         Contract contract = Contract.load();
         ApiKeys keys = new ApiKeys(database);
         Sealer sealer = new Sealer(config.sealingKey());
-        SandboxConfigs configs = new SandboxConfigs(database, sealer);
+        SandboxConfigs configs = new SandboxConfigs(database, sealer, InstantSource.system());
         Skills skills = new Skills(database);
         SecureRandom random = new SecureRandom();
         OutputStore outputs =
@@ -77,7 +77,7 @@ public final class Gateway implements AutoCloseable {
         Runner runner = new Runner(outputs, sessions.turns(), random);
         Interpreter interpreter = new Interpreter(outputs, sessions.turns(), random);
         Approvals approvals = new Approvals(database, sealer, sessions, random, config.approvalPatience());
-        Calls calls = new Calls(sessions, approvals);
+        Calls calls = new Calls(sessions, approvals, config.tools());
         EventApi events = new EventApi(sessions);
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
@@ -94,7 +94,7 @@ public final class Gateway implements AutoCloseable {
                 .filter(Operation::streams)
                 .forEach(operation -> endpoints.compute(
                         operation.id(), (id, endpoint) -> approvals.around(id, Objects.requireNonNull(endpoint))));
-        endpoints.computeIfPresent("callTool", (_, calls) -> ToolApi.forModels(calls));
+        endpoints.computeIfPresent("callTool", (_, endpoint) -> ToolApi.tellDenials(endpoint));
         endpoints.putAll(new ApprovalApi(approvals).endpoints());
         Authenticator own = Authenticator.firstOf(new AdminKey(config.adminKey()), keys);
         Authenticator who = config.oidc()

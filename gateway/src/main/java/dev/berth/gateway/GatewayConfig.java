@@ -46,6 +46,19 @@ public record GatewayConfig(
                 approvalPatience);
     }
 
+    public GatewayConfig withServer(ServerConfig listening) {
+        return new GatewayConfig(
+                listening,
+                tools,
+                outputs,
+                adminKey,
+                sealingKey,
+                requestsPerSecond,
+                requestBurst,
+                oidc,
+                approvalPatience);
+    }
+
     public GatewayConfig withRates(double perSecond, double burst) {
         return new GatewayConfig(
                 server, tools, outputs, adminKey, sealingKey, perSecond, burst, oidc, approvalPatience);

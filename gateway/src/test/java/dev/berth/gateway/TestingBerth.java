@@ -1,6 +1,7 @@
 package dev.berth.gateway;
 
 import dev.berth.gateway.auth.Scope;
+import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.ServerConfig;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.TestMachine;
@@ -44,6 +45,7 @@ public final class TestingBerth implements AutoCloseable {
     private Sessions sessions;
     private Gateway gateway;
     private final HttpClient client = HttpClient.newHttpClient();
+    private final AnswerCheck contract = new AnswerCheck(Contract.load());
 
     public TestingBerth() {
         this(config -> config);
@@ -146,9 +148,16 @@ public final class TestingBerth implements AutoCloseable {
         return send(request.build());
     }
 
+    /** Asks, and fails if the answer is not one that the contract has for the operation. */
     public Reply send(HttpRequest request) {
         try {
             HttpResponse<String> response = client.send(request, HttpResponse.BodyHandlers.ofString());
+            contract.check(
+                    request.method(),
+                    request.uri().getRawPath(),
+                    response.statusCode(),
+                    response.headers().firstValue("Content-Type").orElse(""),
+                    response.body());
             return new Reply(response.statusCode(), response.body(), response);
         } catch (IOException e) {
             throw new UncheckedIOException(e);

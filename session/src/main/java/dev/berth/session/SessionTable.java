@@ -118,20 +118,18 @@ final class SessionTable {
     }
 
     /** What a server knows of a session in its memory. */
-    record Activity(SessionKey key, Duration ago, Optional<Long> diskBytes) {}
+    record Activity(SessionKey key, Duration ago) {}
 
     static void touch(Handle handle, Collection<Activity> activities) {
         PreparedBatch batch = handle.prepareBatch("""
                 UPDATE sessions SET
-                    last_activity_at = greatest(last_activity_at, now() - :ago * interval '1 millisecond'),
-                    disk_bytes = coalesce(:disk::bigint, disk_bytes)
+                    last_activity_at = greatest(last_activity_at, now() - :ago * interval '1 millisecond')
                 WHERE tenant = :tenant AND id = :id""");
         // Sorted, so that two servers that write to the same sessions lock their rows in the same order.
         List<Activity> sorted = new ArrayList<>(activities);
         sorted.sort(Comparator.comparing(activity -> activity.key().toString()));
         for (Activity activity : sorted) {
             batch.bind("ago", activity.ago().toMillis())
-                    .bind("disk", activity.diskBytes().orElse(null))
                     .bind("tenant", activity.key().tenant())
                     .bind("id", activity.key().id())
                     .add();

@@ -431,7 +431,7 @@ public final class Sessions implements AutoCloseable {
         List<Live> taken = new ArrayList<>();
         parts.lives().forEach((key, live) -> {
             if (live.takeUsed()) {
-                used.add(new Activity(key, live.idle(), Optional.empty()));
+                used.add(new Activity(key, live.idle()));
                 taken.add(live);
             }
         });

@@ -81,7 +81,7 @@ public final class Interpreter {
      *     sandbox has no program for; {@code conflict} if the interpreter stayed busy with other calls
      */
     public ExecuteResult execute(Session session, ToolSettings settings, ExecuteRequest request) {
-        CallTerms.checkWritable(settings);
+        settings.requireWritable();
         CallTerms.checkLanguage(settings, request.language());
         Duration timeout = CallTerms.timeout(settings, request.timeout());
         session.beforeWrite();

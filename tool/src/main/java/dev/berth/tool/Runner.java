@@ -34,7 +34,7 @@ public final class Runner {
      *     read-only workspace; {@code unsupported} if changes are asked for and the provider cannot tell them
      */
     public RunResult run(Session session, ToolSettings settings, RunRequest request) {
-        CallTerms.checkWritable(settings);
+        settings.requireWritable();
         Duration timeout = CallTerms.timeout(settings, request.timeout());
         String mark = mark(random);
         Command command = Command.of(request.argv())

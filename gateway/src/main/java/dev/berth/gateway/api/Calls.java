@@ -12,6 +12,7 @@ import dev.berth.session.Session;
 import dev.berth.session.SessionKey;
 import dev.berth.session.SessionSpec;
 import dev.berth.session.Sessions;
+import dev.berth.tool.ToolSettings;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -27,10 +28,13 @@ public final class Calls {
 
     private final Sessions sessions;
     private final Approvals approvals;
+    private final ToolSettings settings;
 
-    public Calls(Sessions sessions, Approvals approvals) {
+    /** @param settings of the server; a read-only one lets no call write, whichever way it came */
+    public Calls(Sessions sessions, Approvals approvals, ToolSettings settings) {
         this.sessions = sessions;
         this.approvals = approvals;
+        this.settings = settings;
     }
 
     /** What a session is made like that nobody says more about. */
@@ -41,6 +45,8 @@ public final class Calls {
     /** What a call does to the computer. If it may write, the files are kept first, if the session wants that. */
     enum Access {
         READ,
+        /** Writes what the tenant keeps here anyway, so that nobody has to be asked. */
+        STAGE,
         WRITE,
         RUN
     }
@@ -64,7 +70,7 @@ public final class Calls {
             PermissionMode strictest = mode.stricter(session);
             return !exchange.allowed()
                     && switch (access) {
-                        case READ -> false;
+                        case READ, STAGE -> false;
                         case WRITE -> strictest.asksToWrite();
                         case RUN -> strictest.asksToRun();
                     };
@@ -97,6 +103,9 @@ public final class Calls {
 
     private <T> Outcome<T> once(
             SessionKey key, SessionSpec spec, Call call, Function<Session, T> work, ToIntFunction<T> exit) {
+        if (call.access() != Access.READ) {
+            settings.requireWritable();
+        }
         try (Session session = sessions.resolve(key, spec)) {
             call.exchange()
                     .events()

@@ -63,15 +63,18 @@ public final class SessionApi {
 
     // ---- which session -------------------------------------------------------------------------------------------
 
-    /**
-     * The key of a session that a request names. Of another tenant nothing is told, not even that it is another one's.
-     */
+    /** The key of a session that a request names. */
     static SessionKey key(Caller caller, Optional<String> tenant, String session) {
-        String owner = tenant.orElse(caller.tenant());
+        return SessionKey.of(tenant(caller, tenant), session);
+    }
+
+    /** Whose things a request is about. Of another tenant nothing is told, not even that it is another one's. */
+    static String tenant(Caller caller, Optional<String> named) {
+        String owner = named.orElse(caller.tenant());
         if (!caller.admin() && !owner.equals(caller.tenant())) {
             throw unknown();
         }
-        return SessionKey.of(owner, session);
+        return owner;
     }
 
     /** The one in the path, whether it is there or not. */
@@ -118,14 +121,11 @@ public final class SessionApi {
         return shown;
     }
 
+    /** Whose to list; empty for those of all. */
     private static Optional<String> tenant(Exchange exchange) {
-        Caller caller = exchange.caller();
         Optional<String> asked = exchange.query("tenant_id");
-        if (!caller.admin()
-                && asked.filter(tenant -> !tenant.equals(caller.tenant())).isPresent()) {
-            throw unknown();
-        }
-        return caller.admin() ? asked : Optional.of(caller.tenant());
+        String tenant = tenant(exchange.caller(), asked);
+        return exchange.caller().admin() ? asked : Optional.of(tenant);
     }
 
     private Answer list(Exchange exchange) {

@@ -92,7 +92,7 @@ public final class ToolApi {
                 tool("edit", "EditInput", Access.WRITE, text(ToolApi::edit)),
                 tool("glob", "GlobInput", Access.READ, text(ToolApi::glob)),
                 tool("grep", "GrepInput", Access.READ, text(ToolApi::grep)),
-                tool("load_skill", "LoadSkillInput", Access.READ, this::loadSkill))) {
+                tool("load_skill", "LoadSkillInput", Access.STAGE, this::loadSkill))) {
             tools.put(tool.name(), tool);
         }
     }
@@ -144,24 +144,32 @@ public final class ToolApi {
         ObjectNode input = body.deepCopy();
         BESIDE.forEach(input::remove);
         Caller caller = exchange.caller();
-        Optional<Stored> config = SandboxApi.optional(body, "sandbox").map(name -> configs.get(caller.tenant(), name));
-        Optional<SessionKey> key = SandboxApi.optional(body, "session_id")
-                .map(id -> SessionApi.key(caller, SandboxApi.optional(body, "tenant_id"), id));
-        Contract.check(tool.checks(), input);
-        Outcome<RunResult> done = run(exchange, tool, key, config, input);
-        Map<String, Object> shown = SandboxApi.show(done.value(), done.loss());
-        shown.put("ok", shown.remove("success"));
-        return Answer.ok(shown);
+        String tenant = SessionApi.tenant(caller, SandboxApi.optional(body, "tenant_id"));
+        Optional<Stored> config = SandboxApi.optional(body, "sandbox").map(name -> configs.inUse(tenant, name));
+        Optional<SessionKey> key = SandboxApi.optional(body, "session_id").map(id -> SessionKey.of(tenant, id));
+        long began = System.nanoTime();
+        try {
+            Contract.check(tool.checks(), input);
+            Outcome<RunResult> done = run(exchange, tenant, tool, key, config, input);
+            Map<String, Object> shown = SandboxApi.show(done.value(), done.loss());
+            shown.put("ok", shown.remove("success"));
+            return Answer.ok(shown);
+        } catch (SandboxException e) {
+            if (!FOR_THE_MODEL.contains(e.code())) {
+                throw e;
+            }
+            return Answer.ok(failed(e, Duration.ofNanos(System.nanoTime() - began)));
+        }
     }
 
-    /** Answers what a model can do something about so that it can read it. */
-    public static Endpoint forModels(Endpoint calls) {
+    /** Tells the model when a person did not allow its call. */
+    public static Endpoint tellDenials(Endpoint endpoint) {
         return exchange -> {
             long began = System.nanoTime();
             try {
-                return calls.answer(exchange);
+                return endpoint.answer(exchange);
             } catch (SandboxException e) {
-                if (!FOR_THE_MODEL.contains(e.code())) {
+                if (e.code() != ErrorCode.DENIED) {
                     throw e;
                 }
                 return Answer.ok(failed(e, Duration.ofNanos(System.nanoTime() - began)));
@@ -170,11 +178,16 @@ public final class ToolApi {
     }
 
     private Outcome<RunResult> run(
-            Exchange exchange, Tool tool, Optional<SessionKey> key, Optional<Stored> config, ObjectNode input) {
+            Exchange exchange,
+            String tenant,
+            Tool tool,
+            Optional<SessionKey> key,
+            Optional<Stored> config,
+            ObjectNode input) {
         SessionSpec spec =
                 config.map(stored -> stored.config().spec(calls.defaults())).orElse(calls.defaults());
         Terms terms = new Terms(
-                config.map(stored -> stored.config().tools()).orElse(settings),
+                config.map(stored -> stored.config().tools(settings)).orElse(settings),
                 exchange.body().path("changes").asBoolean(false),
                 OutputEvents.to(exchange.events()));
         PermissionMode mode = config.map(stored -> stored.config().mode()).orElse(PermissionMode.BYPASS);
@@ -187,11 +200,7 @@ public final class ToolApi {
                         + " run in one command, or give a session_id");
             }
             return calls.alone(
-                    exchange.caller().tenant(),
-                    spec,
-                    call,
-                    session -> tool.work().run(session, terms, input),
-                    RunResult::exitCode);
+                    tenant, spec, call, session -> tool.work().run(session, terms, input), RunResult::exitCode);
         }
         config.ifPresent(stored -> configs.used(stored, key.get()));
         return calls.in(key.get(), spec, call, session -> tool.work().run(session, terms, input), RunResult::exitCode);

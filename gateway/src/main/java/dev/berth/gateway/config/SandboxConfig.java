@@ -93,9 +93,8 @@ public record SandboxConfig(
         return persistent != null && persistent;
     }
 
-    /** How the calls in its sandboxes are run. */
-    public ToolSettings tools() {
-        ToolSettings base = ToolSettings.DEFAULT;
+    /** How the calls in its sandboxes are run: as the server has it, where nothing else is said. */
+    public ToolSettings tools(ToolSettings base) {
         Set<Language> languages = EnumSet.noneOf(Language.class);
         if (runtimes != null) {
             runtimes.forEach(name -> languages.add(Language.parse(name)));

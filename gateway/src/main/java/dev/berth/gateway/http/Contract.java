@@ -115,7 +115,7 @@ public final class Contract {
 
     /** One of the document's named schemas, complete in itself. */
     public ObjectNode component(String name) {
-        return resolved(document.path("components").path("schemas").path(name));
+        return complete(document.path("components").path("schemas").path(name));
     }
 
     /** Checks a value against a named schema. */
@@ -131,7 +131,7 @@ public final class Contract {
         document.path("paths").path(path).path("parameters").forEach(parameters::add);
         node.path("parameters").forEach(parameters::add);
         for (JsonNode reference : parameters) {
-            ObjectNode parameter = resolved(reference);
+            ObjectNode parameter = complete(reference);
             String name = parameter.path("name").asString();
             Schema schema = compile(parameter.path("schema"));
             if (parameter.path("in").asString().equals("path")) {
@@ -160,7 +160,7 @@ public final class Contract {
                 inPath,
                 inQuery,
                 required,
-                json.isMissingNode() ? Optional.empty() : Optional.of(compile(resolved(json))),
+                json.isMissingNode() ? Optional.empty() : Optional.of(compile(complete(json))),
                 content.properties().stream().anyMatch(type -> !type.getKey().equals("application/json")),
                 Optional.ofNullable(node.get("x-max-bytes")).map(JsonNode::asLong),
                 node.path("x-websocket").asBoolean(false),
@@ -171,8 +171,8 @@ public final class Contract {
         return registry.getSchema(schema);
     }
 
-    /** With every reference replaced by what it refers to; there are no circles in the document. */
-    private ObjectNode resolved(JsonNode node) {
+    /** A part of the document with every reference replaced by what it refers to; there are no circles in it. */
+    public ObjectNode complete(JsonNode node) {
         return (ObjectNode) inline(node);
     }
 

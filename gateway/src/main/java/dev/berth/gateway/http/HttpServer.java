@@ -23,7 +23,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import org.eclipse.jetty.alpn.server.ALPNServerConnectionFactory;
+import org.eclipse.jetty.http2.HTTP2Cipher;
 import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
+import org.eclipse.jetty.http2.server.HTTP2ServerConnectionFactory;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.SecureRequestCustomizer;
@@ -121,7 +124,9 @@ public final class HttpServer implements AutoCloseable {
         } catch (RuntimeException e) {
             throw SandboxException.unavailable(
                     "could not listen on " + config.host() + ":" + config.port() + ": " + reason(e)
-                            + "; choose another port with --port",
+                            + (config.tls().isPresent()
+                                    ? "; choose another port with --port, or look at the key store"
+                                    : "; choose another port with --port"),
                     e);
         }
     }
@@ -174,7 +179,7 @@ public final class HttpServer implements AutoCloseable {
         });
     }
 
-    /** HTTP/1.1 and HTTP/2 on the same port: in clear by prior knowledge or upgrade, in TLS by ALPN's default. */
+    /** HTTP/1.1 and HTTP/2 on the same port: in clear by prior knowledge or upgrade, in TLS by ALPN. */
     private ServerConnector connector(Server server, HttpConfiguration http) {
         ServerConnector connector;
         if (config.tls().isPresent()) {
@@ -183,8 +188,14 @@ public final class HttpServer implements AutoCloseable {
             tls.setKeyStorePassword(config.tls().get().password());
             HttpConfiguration secure = new HttpConfiguration(http);
             secure.addCustomizer(new SecureRequestCustomizer(false));
+            tls.setCipherComparator(HTTP2Cipher.COMPARATOR);
+            HttpConnectionFactory http1 = new HttpConnectionFactory(secure);
+            HTTP2ServerConnectionFactory http2 = new HTTP2ServerConnectionFactory(secure);
+            http2.setStreamIdleTimeout(IDLE.toMillis());
+            ALPNServerConnectionFactory choice = new ALPNServerConnectionFactory();
+            choice.setDefaultProtocol(http1.getProtocol()); // of clients that know no ALPN
             connector = new ServerConnector(
-                    server, new SslConnectionFactory(tls, "http/1.1"), new HttpConnectionFactory(secure));
+                    server, new SslConnectionFactory(tls, choice.getProtocol()), choice, http2, http1);
         } else {
             HTTP2CServerConnectionFactory h2 = new HTTP2CServerConnectionFactory(http);
             h2.setStreamIdleTimeout(IDLE.toMillis());
