@@ -32,7 +32,7 @@ record Scale(
     static Scale of(BenchOptions.Size size) {
         return switch (size) {
             case QUICK -> new Scale(4, 20, 20, 2, 10, 1, 10, 1, 300, 2, 1, 64);
-            case NORMAL -> new Scale(100, 1000, 5000, 15, 100, 3, 200, 5, 2000, 15, 5, 1024);
+            case NORMAL -> new Scale(100, 1000, 10_000, 15, 100, 3, 200, 5, 2000, 15, 5, 1024);
             case FULL -> new Scale(200, 3000, 10_000, 30, 100, 5, 1000, 10, 2000, 30, 9, 1024);
         };
     }
