@@ -68,8 +68,8 @@ final class CallStream implements EventStream.Source, CallEvents {
             MDC.setContextMap(context);
         }
         try {
-            if (endpoint.answer(exchange.heardBy(this)) instanceof Answer.Json(_, Object value)) {
-                event("done", Bodies.JSON.convertValue(value, new TypeReference<Map<String, Object>>() {}));
+            if (endpoint.answer(exchange.heardBy(this)) instanceof Answer.Json json) {
+                event("done", Bodies.JSON.convertValue(json.value(), new TypeReference<Map<String, Object>>() {}));
             }
         } catch (Exception e) {
             failure = e; // seen by the other thread, which looks after it has seen the end
