@@ -3,6 +3,7 @@ package dev.berth.bench;
 import dev.berth.gateway.Gateway;
 import dev.berth.gateway.GatewayConfig;
 import dev.berth.gateway.http.ServerConfig;
+import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.tool.ToolSettings;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -39,6 +40,7 @@ final class HttpSite implements AutoCloseable {
                         ServerConfig.onLoopback(0),
                         ToolSettings.DEFAULT,
                         site.data().resolve("outputs"),
+                        ArtifactsConfig.in(site.data().resolve("artifacts")),
                         KEY,
                         new byte[32],
                         0,

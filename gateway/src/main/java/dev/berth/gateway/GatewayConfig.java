@@ -2,6 +2,7 @@ package dev.berth.gateway;
 
 import dev.berth.gateway.auth.OidcConfig;
 import dev.berth.gateway.http.ServerConfig;
+import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.tool.ToolSettings;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -11,6 +12,7 @@ import java.util.Optional;
  *
  * @param tools what calls may do that no configuration says more about
  * @param outputs where outputs that were too long for an answer are kept
+ * @param artifacts what becomes an artifact, and where it is kept
  * @param sealingKey 32 bytes, by which secrets in the database are sealed
  * @param requestsPerSecond of each key; 0 for no limit
  */
@@ -18,6 +20,7 @@ public record GatewayConfig(
         ServerConfig server,
         ToolSettings tools,
         Path outputs,
+        ArtifactsConfig artifacts,
         String adminKey,
         byte[] sealingKey,
         double requestsPerSecond,
@@ -25,7 +28,7 @@ public record GatewayConfig(
         Optional<OidcConfig> oidc) {
 
     public GatewayConfig withRates(double perSecond, double burst) {
-        return new GatewayConfig(server, tools, outputs, adminKey, sealingKey, perSecond, burst, oidc);
+        return new GatewayConfig(server, tools, outputs, artifacts, adminKey, sealingKey, perSecond, burst, oidc);
     }
 
     /** Without its secrets. */

@@ -11,6 +11,7 @@ import dev.berth.session.Sessions;
 import dev.berth.session.SessionsConfig;
 import dev.berth.session.TenantLimits;
 import dev.berth.session.TestingDatabase;
+import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.session.store.Database;
 import dev.berth.session.store.DatabaseConfig;
 import dev.berth.tool.ToolSettings;
@@ -63,6 +64,7 @@ public final class TestingBerth implements AutoCloseable {
                         ServerConfig.onLoopback(0),
                         ToolSettings.DEFAULT,
                         machine.data().resolve("outputs"),
+                        ArtifactsConfig.in(machine.data().resolve("artifacts")),
                         ADMIN,
                         new byte[32],
                         requestsPerSecond,

@@ -86,6 +86,11 @@ public final class EventLog implements AutoCloseable {
         }
     }
 
+    /** Tells those who follow a session that an event was written to it by {@link #append(Handle, SessionKey, SessionEvent)}. */
+    public void wrote(SessionKey key) {
+        feed.wrote(key);
+    }
+
     private void writeAsTheyCome() {
         boolean failing = false;
         try {
@@ -176,8 +181,8 @@ public final class EventLog implements AutoCloseable {
         return sorted;
     }
 
-    /** Appends within a transaction of the caller's. */
-    static long append(Handle handle, SessionKey key, SessionEvent event) {
+    /** Appends within a transaction of the caller's, who calls {@link #wrote} once that is committed. */
+    public static long append(Handle handle, SessionKey key, SessionEvent event) {
         return handle.createQuery("""
                         WITH numbered AS (
                             UPDATE sessions SET last_seq = last_seq + 1 WHERE tenant = :tenant AND id = :session

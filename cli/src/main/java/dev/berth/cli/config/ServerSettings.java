@@ -9,6 +9,7 @@ import dev.berth.session.IdlePolicy;
 import dev.berth.session.SessionSpec;
 import dev.berth.session.SessionsConfig;
 import dev.berth.session.TenantLimits;
+import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.tool.ToolSettings;
 import java.nio.file.Path;
 import java.util.Map;
@@ -92,6 +93,10 @@ public record ServerSettings(Values values) {
                 ToolSettings.DEFAULT.withTimeouts(
                         values.get(Settings.TOOLS_TIMEOUT), values.get(Settings.TOOLS_LONGEST_TIMEOUT)),
                 data().resolve("outputs"),
+                new ArtifactsConfig(
+                        data().resolve("artifacts"),
+                        values.get(Settings.ARTIFACT_FOLDERS),
+                        values.get(Settings.ARTIFACT_RETENTION)),
                 adminKey,
                 sealingKey,
                 values.get(Settings.RATE_PER_SECOND),

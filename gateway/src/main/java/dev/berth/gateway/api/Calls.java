@@ -8,12 +8,15 @@ import dev.berth.session.Session;
 import dev.berth.session.SessionKey;
 import dev.berth.session.SessionSpec;
 import dev.berth.session.Sessions;
+import dev.berth.session.artifact.Artifacts;
+import dev.berth.session.artifact.Collected;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
+import org.slf4j.MDC;
 
 /** Runs calls in the session of a conversation, brought up for it, and writes down that they were made. */
 public final class Calls {
@@ -21,9 +24,11 @@ public final class Calls {
     private static final Duration SURELY_OVER = Duration.ofHours(2);
 
     private final Sessions sessions;
+    private final Artifacts artifacts;
 
-    public Calls(Sessions sessions) {
+    public Calls(Sessions sessions, Artifacts artifacts) {
         this.sessions = sessions;
+        this.artifacts = artifacts;
     }
 
     /** What a session is made like that nobody says more about. */
@@ -40,8 +45,8 @@ public final class Calls {
      */
     record Call(String who, String what, Optional<String> text, boolean writes) {}
 
-    /** What came of it, and what the computer lost before, which the model has to know. */
-    record Outcome<T>(T value, Optional<String> loss) {}
+    /** What came of it, what it left to see, and what the computer lost before, which the model has to know. */
+    record Outcome<T>(T value, Collected artifacts, Optional<String> loss) {}
 
     <T> Outcome<T> in(SessionKey key, SessionSpec spec, Call call, Function<Session, T> work, ToIntFunction<T> exit) {
         try {
@@ -79,7 +84,7 @@ public final class Calls {
                 if (loss.isPresent()) {
                     session.lossTold();
                 }
-                return new Outcome<>(value, loss);
+                return new Outcome<>(value, call.writes() ? collect(session, call) : Collected.NOTHING, loss);
             } catch (SandboxException e) {
                 if (e.code() == ErrorCode.UNAVAILABLE || e.code() == ErrorCode.TIMEOUT) {
                     session.suspect();
@@ -90,6 +95,10 @@ public final class Calls {
                         call.who(), call.what(), call.text(), code, Duration.ofNanos(System.nanoTime() - began)));
             }
         }
+    }
+
+    private Collected collect(Session session, Call call) {
+        return artifacts.collect(session, call.who(), Optional.ofNullable(MDC.get("correlation")));
     }
 
     /** The session, up until it is closed, for something that goes on after the call. */

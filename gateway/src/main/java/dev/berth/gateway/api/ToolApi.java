@@ -156,7 +156,7 @@ public final class ToolApi {
             checkPermission(tool, config);
             Outcome<RunResult> done =
                     run(caller, tool, key, config, input, body.path("changes").asBoolean(false));
-            Map<String, Object> shown = SandboxApi.show(done.value(), done.loss());
+            Map<String, Object> shown = SandboxApi.show(done.value(), done);
             shown.put("ok", shown.remove("success"));
             return Answer.ok(shown);
         } catch (SandboxException e) {

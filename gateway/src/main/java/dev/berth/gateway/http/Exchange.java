@@ -5,6 +5,7 @@ import io.javalin.http.Context;
 import java.io.InputStream;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -40,6 +41,12 @@ public final class Exchange {
     /** The body as it comes, for operations whose content is not JSON. */
     public InputStream stream() {
         return context.bodyInputStream();
+    }
+
+    /** How many bytes the body is said to have. */
+    public OptionalLong length() {
+        long length = context.req().getContentLengthLong();
+        return length < 0 ? OptionalLong.empty() : OptionalLong.of(length);
     }
 
     public boolean isJson() {
