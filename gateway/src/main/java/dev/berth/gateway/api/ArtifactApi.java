@@ -139,7 +139,7 @@ public final class ArtifactApi {
     private record Content(InputStream content, long length) implements Answer.Writer {
         @Override
         public void write(OutputStream out) throws IOException {
-            byte[] buffer = new byte[(int) Math.clamp(length, 1, BUFFER)];
+            byte[] buffer = new byte[Math.clamp(length, 1, BUFFER)];
             long left = length;
             while (left > 0) {
                 int n = content.read(buffer, 0, (int) Math.min(buffer.length, left));

@@ -73,7 +73,7 @@ final class ContentStore {
         try {
             Stored stored = write(content, partial);
             Path target = path(tenant, stored.sha256());
-            makeDirectory(target.getParent());
+            makeDirectory(place.resolve(stored.sha256().substring(0, 2)));
             if (Files.isRegularFile(target, LinkOption.NOFOLLOW_LINKS)) {
                 Files.setLastModifiedTime(target, FileTime.from(Instant.now()));
             } else {

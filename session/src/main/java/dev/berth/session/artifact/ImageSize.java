@@ -75,7 +75,7 @@ record ImageSize(int width, int height) {
         }
         if (is(head, 12, "VP8L") && head[20] == 0x2f) {
             long bits = little(head, 21, 4);
-            return sized((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1);
+            return sized((bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1);
         }
         return is(head, 12, "VP8 ")
                 ? sized(little(head, 26, 2) & 0x3fff, little(head, 28, 2) & 0x3fff)
@@ -101,7 +101,7 @@ record ImageSize(int width, int height) {
             }
         }
         String[] corners = box.split("[ ,]+");
-        return width > 0 && height > 0 || corners.length != 4
+        return (width > 0 && height > 0) || corners.length != 4
                 ? sized(width, height)
                 : sized(pixels(corners[2]), pixels(corners[3]));
     }
@@ -122,7 +122,7 @@ record ImageSize(int width, int height) {
     private static long big(byte[] bytes, int at, int length) {
         long value = 0;
         for (int i = 0; i < length; i++) {
-            value = value << 8 | bytes[at + i] & 0xff;
+            value = (value << 8) | (bytes[at + i] & 0xff);
         }
         return value;
     }
@@ -130,7 +130,7 @@ record ImageSize(int width, int height) {
     private static long little(byte[] bytes, int at, int length) {
         long value = 0;
         for (int i = length - 1; i >= 0; i--) {
-            value = value << 8 | bytes[at + i] & 0xff;
+            value = (value << 8) | (bytes[at + i] & 0xff);
         }
         return value;
     }

@@ -1,6 +1,7 @@
 package dev.berth.session.artifact;
 
 import dev.berth.sandbox.FileInfo;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 
@@ -34,7 +35,9 @@ final class Seen {
             hash = (hash ^ file.path().charAt(i)) * 0x100000001b3L;
         }
         hash = mix(hash ^ file.size());
-        return mix(hash ^ file.modifiedAt().hashCode() * 0x9e3779b97f4a7c15L);
+        Instant at = file.modifiedAt();
+        hash = mix(hash ^ at.getEpochSecond());
+        return mix(hash ^ at.getNano());
     }
 
     /** The finalizer of MurmurHash3. */
