@@ -23,11 +23,27 @@ public final class SafeName {
         String last = given.substring(Math.max(given.lastIndexOf('/'), given.lastIndexOf('\\')) + 1);
         StringBuilder name = new StringBuilder();
         last.codePoints().filter(c -> !misleads(c)).map(SafeName::usable).forEach(name::appendCodePoint);
-        String trimmed = name.toString().strip().replaceFirst("^[.\\-\\s]+", "").replaceFirst("[.\\s]+$", "");
+        String trimmed = trimEnd(trimBegin(name.toString()));
         if (trimmed.isEmpty()) {
             return NAMELESS;
         }
         return cut(isWindowsDevice(trimmed) ? "_" + trimmed : trimmed);
+    }
+
+    private static String trimBegin(String name) {
+        int begin = 0;
+        while (begin < name.length() && ". -".indexOf(name.charAt(begin)) >= 0) {
+            begin++;
+        }
+        return name.substring(begin);
+    }
+
+    private static String trimEnd(String name) {
+        int end = name.length();
+        while (end > 0 && ". ".indexOf(name.charAt(end - 1)) >= 0) {
+            end--;
+        }
+        return name.substring(0, end);
     }
 
     /** Characters that cannot be seen or change how others are shown: controls, bidi and other format characters. */
@@ -72,7 +88,7 @@ public final class SafeName {
             }
             kept.appendCodePoint(c);
         }
-        return kept.toString().stripTrailing() + extension;
+        return trimEnd(kept.toString()) + extension;
     }
 
     /** The same name with a number before its extension. */
