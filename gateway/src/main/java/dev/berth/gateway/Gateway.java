@@ -10,6 +10,7 @@ import dev.berth.gateway.api.ServerApi;
 import dev.berth.gateway.api.SessionApi;
 import dev.berth.gateway.api.SkillApi;
 import dev.berth.gateway.api.TenantApi;
+import dev.berth.gateway.api.TerminalApi;
 import dev.berth.gateway.api.ToolApi;
 import dev.berth.gateway.auth.AdminKey;
 import dev.berth.gateway.auth.ApiKeys;
@@ -23,6 +24,7 @@ import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.HttpServer;
 import dev.berth.gateway.http.SocketEndpoint;
 import dev.berth.gateway.skill.Skills;
+import dev.berth.gateway.terminal.Terminals;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.session.Sessions;
 import dev.berth.session.store.Database;
@@ -42,12 +44,19 @@ import java.util.concurrent.TimeUnit;
 public final class Gateway implements AutoCloseable {
     private final HttpServer server;
     private final Sessions sessions;
+    private final Terminals terminals;
     private final ApiKeys keys;
     private final ScheduledExecutorService housekeeping;
 
-    private Gateway(HttpServer server, Sessions sessions, ApiKeys keys, ScheduledExecutorService housekeeping) {
+    private Gateway(
+            HttpServer server,
+            Sessions sessions,
+            Terminals terminals,
+            ApiKeys keys,
+            ScheduledExecutorService housekeeping) {
         this.server = server;
         this.sessions = sessions;
+        this.terminals = terminals;
         this.keys = keys;
         this.housekeeping = housekeeping;
     }
@@ -69,10 +78,13 @@ public final class Gateway implements AutoCloseable {
         Interpreter interpreter = new Interpreter(outputs, sessions.turns(), random);
         Calls calls = new Calls(sessions);
         EventApi events = new EventApi(sessions);
+        Terminals terminals = new Terminals(sessions);
+        TerminalApi terminalApi = new TerminalApi(sessions, terminals, contract);
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
         endpoints.putAll(new SessionApi(sessions).endpoints());
         endpoints.putAll(events.endpoints());
+        endpoints.putAll(terminalApi.endpoints());
         endpoints.putAll(new SandboxApi(calls, runner, interpreter, outputs, config.tools()).endpoints());
         endpoints.putAll(new FileApi(calls).endpoints());
         endpoints.putAll(new ToolApi(calls, runner, configs, skills, contract, config.tools()).endpoints());
@@ -85,12 +97,13 @@ public final class Gateway implements AutoCloseable {
                 .<Authenticator>map(issuer -> Authenticator.firstOf(own, new OidcTokens(issuer)))
                 .orElse(own);
         Map<String, SocketEndpoint> sockets = new HashMap<>(events.sockets());
+        sockets.putAll(terminalApi.sockets());
         RateLimits rates = new RateLimits(config.requestsPerSecond(), config.requestBurst());
         HttpServer server = HttpServer.start(config.server(), contract, endpoints, sockets, who, rates, meters);
         ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
                 Thread.ofPlatform().daemon().name("gateway").factory());
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
-        return new Gateway(server, sessions, keys, housekeeping);
+        return new Gateway(server, sessions, terminals, keys, housekeeping);
     }
 
     public int port() {
@@ -105,6 +118,7 @@ public final class Gateway implements AutoCloseable {
     public void close() {
         sessions.endFollowers(); // or the server would wait for those who only watch
         server.close();
+        terminals.close();
         housekeeping.shutdownNow();
     }
 }
