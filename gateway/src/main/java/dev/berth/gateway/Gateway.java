@@ -5,6 +5,7 @@ import dev.berth.gateway.api.ConfigApi;
 import dev.berth.gateway.api.EventApi;
 import dev.berth.gateway.api.FileApi;
 import dev.berth.gateway.api.KeyApi;
+import dev.berth.gateway.api.PreviewApi;
 import dev.berth.gateway.api.SandboxApi;
 import dev.berth.gateway.api.ServerApi;
 import dev.berth.gateway.api.SessionApi;
@@ -19,10 +20,12 @@ import dev.berth.gateway.auth.OidcTokens;
 import dev.berth.gateway.auth.RateLimits;
 import dev.berth.gateway.config.SandboxConfigs;
 import dev.berth.gateway.config.Sealer;
+import dev.berth.gateway.http.Admission;
 import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.HttpServer;
 import dev.berth.gateway.http.SocketEndpoint;
+import dev.berth.gateway.preview.PreviewHandler;
 import dev.berth.gateway.skill.Skills;
 import dev.berth.gateway.terminal.Terminals;
 import dev.berth.sandbox.SandboxProvider;
@@ -45,6 +48,7 @@ public final class Gateway implements AutoCloseable {
     private final HttpServer server;
     private final Sessions sessions;
     private final Terminals terminals;
+    private final PreviewHandler previews;
     private final ApiKeys keys;
     private final ScheduledExecutorService housekeeping;
 
@@ -52,11 +56,13 @@ public final class Gateway implements AutoCloseable {
             HttpServer server,
             Sessions sessions,
             Terminals terminals,
+            PreviewHandler previews,
             ApiKeys keys,
             ScheduledExecutorService housekeeping) {
         this.server = server;
         this.sessions = sessions;
         this.terminals = terminals;
+        this.previews = previews;
         this.keys = keys;
         this.housekeeping = housekeeping;
     }
@@ -85,6 +91,7 @@ public final class Gateway implements AutoCloseable {
         endpoints.putAll(new SessionApi(sessions).endpoints());
         endpoints.putAll(events.endpoints());
         endpoints.putAll(terminalApi.endpoints());
+        endpoints.putAll(new PreviewApi(sessions).endpoints());
         endpoints.putAll(new SandboxApi(calls, runner, interpreter, outputs, config.tools()).endpoints());
         endpoints.putAll(new FileApi(calls).endpoints());
         endpoints.putAll(new ToolApi(calls, runner, configs, skills, contract, config.tools()).endpoints());
@@ -99,11 +106,14 @@ public final class Gateway implements AutoCloseable {
         Map<String, SocketEndpoint> sockets = new HashMap<>(events.sockets());
         sockets.putAll(terminalApi.sockets());
         RateLimits rates = new RateLimits(config.requestsPerSecond(), config.requestBurst());
-        HttpServer server = HttpServer.start(config.server(), contract, endpoints, sockets, who, rates, meters);
+        Admission admission = new Admission(who, rates);
+        PreviewHandler previews = new PreviewHandler(sessions, admission, contract, meters);
+        HttpServer server =
+                HttpServer.start(config.server(), contract, endpoints, sockets, admission, previews, meters);
         ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
                 Thread.ofPlatform().daemon().name("gateway").factory());
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
-        return new Gateway(server, sessions, terminals, keys, housekeeping);
+        return new Gateway(server, sessions, terminals, previews, keys, housekeeping);
     }
 
     public int port() {
@@ -117,6 +127,7 @@ public final class Gateway implements AutoCloseable {
     @Override
     public void close() {
         sessions.endFollowers(); // or the server would wait for those who only watch
+        previews.close();
         server.close();
         terminals.close();
         housekeeping.shutdownNow();

@@ -1,13 +1,12 @@
 package dev.berth.gateway;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.ByteArrayOutputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.WebSocket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -21,12 +20,14 @@ import tools.jackson.databind.node.ArrayNode;
 /** A terminal as a program has it that shows one: what came from it, and a keyboard. */
 final class TerminalClient implements AutoCloseable, WebSocket.Listener {
     private static final JsonMapper JSON = JsonMapper.builder().build();
+    private static final int TAIL = 8 << 10;
     private static final long PATIENCE = TimeUnit.SECONDS.toNanos(30);
 
     private final HttpClient client = HttpClient.newHttpClient();
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final ByteArrayOutputStream shown = new ByteArrayOutputStream();
+    private final StringBuilder tail = new StringBuilder();
     private final StringBuilder text = new StringBuilder();
     private final ArrayNode said = JSON.createArrayNode();
     private boolean reading;
@@ -70,8 +71,7 @@ final class TerminalClient implements AutoCloseable, WebSocket.Listener {
     }
 
     private WebSocket socket() {
-        assertThat(socket).isNotNull();
-        return socket;
+        return Objects.requireNonNull(socket);
     }
 
     /** Takes what comes, from now on. */
@@ -85,7 +85,7 @@ final class TerminalClient implements AutoCloseable, WebSocket.Listener {
         socket().request(1);
     }
 
-    /** Everything it showed, once that is as it should be. */
+    /** The last of what it showed, once that is as it should be. */
     String until(Predicate<String> right) {
         return await("the terminal", () -> right.test(shown()), this::shown);
     }
@@ -97,15 +97,20 @@ final class TerminalClient implements AutoCloseable, WebSocket.Listener {
     /** What the server said that is of a type. */
     JsonNode told(String type) {
         await("'" + type + "'", () -> find(type) != null, said::toString);
-        JsonNode found = find(type);
-        assertThat(found).isNotNull();
-        return found;
+        return Objects.requireNonNull(find(type));
     }
 
-    boolean wasTold(String type) {
+    /** How many bytes the server says it left out. */
+    long skipped() {
         lock.lock();
         try {
-            return find(type) != null;
+            long sum = 0;
+            for (JsonNode message : said) {
+                sum += message.path("type").asString().equals("skipped")
+                        ? message.path("bytes").asLong()
+                        : 0;
+            }
+            return sum;
         } finally {
             lock.unlock();
         }
@@ -138,8 +143,9 @@ final class TerminalClient implements AutoCloseable, WebSocket.Listener {
         }
     }
 
+    /** The last of what was shown. */
     private String shown() {
-        return shown.toString(StandardCharsets.UTF_8);
+        return tail.toString();
     }
 
     private interface Question {
@@ -197,7 +203,13 @@ final class TerminalClient implements AutoCloseable, WebSocket.Listener {
     public @Nullable CompletionStage<?> onBinary(WebSocket from, ByteBuffer data, boolean last) {
         byte[] bytes = new byte[data.remaining()];
         data.get(bytes);
-        return note(from, () -> shown.writeBytes(bytes));
+        return note(from, () -> {
+            shown.writeBytes(bytes);
+            tail.append(new String(bytes, StandardCharsets.UTF_8));
+            if (tail.length() > 2 * TAIL) {
+                tail.delete(0, tail.length() - TAIL);
+            }
+        });
     }
 
     @Override

@@ -257,8 +257,10 @@ final class Terminal {
                 return new Watcher.Seen.Nothing();
             }
             if (watcher.position < scrollback.oldest()) {
-                long missed = scrollback.oldest() - watcher.position;
-                watcher.position = scrollback.oldest();
+                // Far enough that the next bytes are not gone again before they are sent.
+                long next = Math.max(scrollback.oldest(), scrollback.end() - SCROLLBACK / 2);
+                long missed = next - watcher.position;
+                watcher.position = next;
                 return new Watcher.Seen.Skipped(missed);
             }
             if (watcher.position < scrollback.end()) {
