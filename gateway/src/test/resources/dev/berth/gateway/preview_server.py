@@ -92,6 +92,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         if path.path == "/early":
             self.answer(413, b"too much", [("Connection", "close")])
+            self.connection.shutdown(socket.SHUT_WR)
+            while self.rfile.read1(65536):
+                pass  # closing with unread bytes would reset the connection, and with it take the answer back
             self.close_connection = True
             return
         if path.path == "/huge-headers":
@@ -138,18 +141,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 (length,) = struct.unpack("!Q", self.rfile.read(8))
             mask = self.rfile.read(4)
             data = bytes(value ^ mask[i % 4] for i, value in enumerate(self.rfile.read(length)))
-            self.wfile.write(frame(first & 15, data))
+            self.wfile.write(frame(first & 15, data, first & 128))
             if first & 15 == 8:
                 self.close_connection = True
                 return
 
 
-def frame(opcode, data):
+def frame(opcode, data, last=128):
     if len(data) < 126:
-        return bytes([128 | opcode, len(data)]) + data
+        return bytes([last | opcode, len(data)]) + data
     if len(data) < 65536:
-        return bytes([128 | opcode, 126]) + struct.pack("!H", len(data)) + data
-    return bytes([128 | opcode, 127]) + struct.pack("!Q", len(data)) + data
+        return bytes([last | opcode, 126]) + struct.pack("!H", len(data)) + data
+    return bytes([last | opcode, 127]) + struct.pack("!Q", len(data)) + data
 
 
 def speak(port, text):

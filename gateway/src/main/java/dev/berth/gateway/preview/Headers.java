@@ -120,15 +120,18 @@ record Headers(String prefix, int port) {
         String path = "/";
         for (int i = 1; i < parts.length; i++) {
             String part = parts[i].strip();
-            String name = part.toLowerCase(Locale.ROOT);
-            if (name.startsWith("path=")) {
-                String wanted = part.substring(5).strip();
-                path = wanted.startsWith("/") ? wanted : "/";
-            } else if (!name.startsWith("domain") && !name.isEmpty()) {
-                rewritten.append("; ").append(part);
+            String[] attribute = part.split("=", 2);
+            switch (attribute[0].strip().toLowerCase(Locale.ROOT)) {
+                case "path" -> path = attribute.length == 2 ? below(attribute[1].strip()) : "/";
+                case "domain", "" -> {}
+                default -> rewritten.append("; ").append(part);
             }
         }
         return rewritten.append("; Path=").append(prefix).append(path).toString();
+    }
+
+    private static String below(String path) {
+        return path.startsWith("/") && !path.contains("/..") ? path : "/";
     }
 
     /** Where an answer sends the client to, if that is the port itself under the name that it knows of. */
@@ -140,7 +143,7 @@ record Headers(String prefix, int port) {
             URI target = new URI(location);
             boolean itself = target.getHost() != null
                     && Set.of("localhost", "127.0.0.1", "[::1]").contains(target.getHost())
-                    && target.getPort() == port;
+                    && (target.getPort() < 0 ? 80 : target.getPort()) == port;
             if (!itself) {
                 return location;
             }
