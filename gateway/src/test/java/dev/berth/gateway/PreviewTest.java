@@ -442,6 +442,10 @@ class PreviewTest {
         assertThat(berth.get(TestingBerth.ADMIN, PORT + "/?tenant_id=acme").status())
                 .isEqualTo(200);
         problem(berth.get(TestingBerth.ADMIN, PORT + "/"), 404, "not_found");
+        assertThat(berth.get(TestingBerth.ADMIN, PORT + "/?x=%25zz&tenant_id=acme")
+                        .status())
+                .isEqualTo(200);
+        assertThat(berth.get(acme, "/v1/sessions/%ff%fe/ports/8000/").status()).isBetween(400, 404);
         assertThat(berth.sessions().find(SessionKey.of("acme", "nobodys"))).isEmpty();
     }
 

@@ -47,7 +47,8 @@ final class ServerToKill implements AutoCloseable {
                         database)
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .start();
-        BufferedReader said = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+        BufferedReader said =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
         for (String line = said.readLine(); line != null; line = said.readLine()) {
             if (line.startsWith("PORT ")) {
                 return new ServerToKill(process, "http://127.0.0.1:" + line.substring(5));
@@ -60,9 +61,13 @@ final class ServerToKill implements AutoCloseable {
         return url;
     }
 
-    /** With -9. */
     @Override
     public void close() {
+        kill();
+    }
+
+    /** With -9. */
+    void kill() {
         process.destroyForcibly();
         try {
             process.waitFor();

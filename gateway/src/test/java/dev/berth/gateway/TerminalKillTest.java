@@ -27,22 +27,27 @@ class TerminalKillTest {
         Path data = Files.createTempDirectory(Path.of("/var/tmp"), "berth-");
         try (TestingDatabase database = TestingDatabase.create()) {
             try (ServerToKill server = ServerToKill.start(data, database.url())) {
-                assertThat(send(server, "POST", "/v1/sessions", "{\"session_id\":\"s\"}")).contains("\"active\"");
+                assertThat(send(server, "POST", "/v1/sessions", "{\"session_id\":\"s\"}"))
+                        .contains("\"active\"");
                 TerminalClient terminal = TerminalClient.open(server.url(), TestingBerth.ADMIN, TERMINAL);
                 terminal.type("PRECIOUS=kept; cd /tmp; echo rea''dy\r");
                 terminal.until("ready");
                 terminal.type("(read line < gate; echo after the ki''ll) & mkfifo gate; echo gate''d\r");
                 terminal.until("gated");
-                server.close();
+                server.kill();
                 assertThat(terminal.closed()).isPositive();
                 terminal.close();
             }
             try (ServerToKill server = ServerToKill.start(data, database.url())) {
-                assertThat(send(server, "POST", "/v1/sandbox/bash", "{\"session_id\":\"s\",\"command\":\"echo go > /tmp/gate\"}"))
+                assertThat(send(
+                                server,
+                                "POST",
+                                "/v1/sandbox/bash",
+                                "{\"session_id\":\"s\",\"command\":\"echo go > /tmp/gate\"}"))
                         .contains("\"exit_code\":0");
                 assertThat(send(server, "GET", "/v1/sessions/s/terminals", "")).contains("\"main\"");
-                try (TerminalClient terminal = TerminalClient.open(
-                        server.url(), TestingBerth.ADMIN, TERMINAL + "?cols=101&rows=33")) {
+                try (TerminalClient terminal =
+                        TerminalClient.open(server.url(), TestingBerth.ADMIN, TERMINAL + "?cols=101&rows=33")) {
                     assertThat(terminal.until("after the kill")).contains("ready");
                     assertThat(terminal.told("attached").path("replayed_bytes").asLong())
                             .isGreaterThan(100);

@@ -40,6 +40,7 @@ record Headers(String prefix, int port) {
             "Content-Length",
             "Cookie",
             "Forwarded",
+            "HTTP2-Settings",
             "X-Forwarded-For",
             "X-Forwarded-Host",
             "X-Forwarded-Proto",

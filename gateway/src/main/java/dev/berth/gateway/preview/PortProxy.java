@@ -11,6 +11,7 @@ import java.io.OutputStream;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -276,7 +277,12 @@ final class PortProxy implements AutoCloseable {
                     && request.getHeaders().contains(HttpHeader.CONNECTION, "upgrade")
                     && request.getLength() <= 0
                     && !request.getHeaders().contains(HttpHeader.TRANSFER_ENCODING);
-            return wanted ? Optional.ofNullable(request.getHeaders().get(HttpHeader.UPGRADE)) : Optional.empty();
+            // Not HTTP/2, which is HTTP still, and would get past everything here.
+            return wanted
+                    ? Optional.ofNullable(request.getHeaders().get(HttpHeader.UPGRADE))
+                            .filter(protocol ->
+                                    !protocol.toLowerCase(Locale.ROOT).contains("h2c"))
+                    : Optional.empty();
         }
 
         private void send(ClassicHttpRequest outgoing) {
@@ -374,7 +380,7 @@ final class PortProxy implements AutoCloseable {
                 String value = String.valueOf(header.getValue());
                 if (name.equalsIgnoreCase("Set-Cookie")) {
                     response.getHeaders().add(name, headers.cookieOut(value));
-                } else if (List.of("location", "content-location").contains(name.toLowerCase(java.util.Locale.ROOT))) {
+                } else if (List.of("location", "content-location").contains(name.toLowerCase(Locale.ROOT))) {
                     response.getHeaders().add(name, headers.location(value));
                 } else if (Headers.goesOut(name, named)) {
                     response.getHeaders().add(name, value);
@@ -406,6 +412,11 @@ final class PortProxy implements AutoCloseable {
             copyHeaders(answer);
             response.getHeaders().put(HttpHeader.CONNECTION, "Upgrade");
             response.getHeaders().put(HttpHeader.UPGRADE, upgrade().orElseThrow());
+            Request.addCompletionListener(request, failure -> {
+                if (failure != null) {
+                    release(connection, session); // the client went before it knew, and there will be no tunnel
+                }
+            });
             request.setAttribute(HttpStream.UPGRADE_CONNECTION_ATTRIBUTE, tunnel);
             callback.succeeded();
         }

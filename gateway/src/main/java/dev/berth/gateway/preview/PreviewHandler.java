@@ -35,6 +35,7 @@ public final class PreviewHandler extends Handler.Wrapper {
     private static final Pattern PORT = Pattern.compile("(/v1/sessions/([^/]+)/ports/([^/]+))(/.*)?");
     private static final Pattern LINK = Pattern.compile("(/v1/links/([^/]+))(/.*)?");
     private static final Pattern NUMBER = Pattern.compile("[0-9]{1,5}");
+    private static final Pattern TENANT = Pattern.compile("(?:^|&)tenant_id=([^&]*)");
     /** The API's own, see the contract. */
     private static final String MAKE_LINK = "/link";
 
@@ -95,16 +96,25 @@ public final class PreviewHandler extends Handler.Wrapper {
     private void byCredential(Matcher path, Request request, Response response, Callback callback) {
         Caller caller = admission.admit(preview, header -> request.getHeaders().get(header));
         int port = port(path.group(3));
-        String tenant = caller.tenant();
-        if (caller.admin()) {
-            String other = Request.extractQueryParameters(request).getValue("tenant_id");
-            tenant = other == null ? tenant : other;
-        }
-        SessionKey key = SessionKey.of(tenant, URIUtil.decodePath(path.group(2)));
+        SessionKey key = SessionKey.of(tenant(caller, request), decoded(path.group(2)));
         SessionInfo info = sessions.find(key)
                 .filter(it -> it.state() != SessionState.DESTROYED)
                 .orElseThrow(() -> SandboxException.notFound("there is no such session"));
         serve(info, port, true, path.group(1), path.group(4), request, response, callback);
+    }
+
+    /** Read as it stands there, since the query is the port's and may be anything. */
+    private static String tenant(Caller caller, Request request) {
+        Matcher other = TENANT.matcher(String.valueOf(request.getHttpURI().getQuery()));
+        return caller.admin() && other.find() ? other.group(1) : caller.tenant();
+    }
+
+    private static String decoded(String segment) {
+        try {
+            return URIUtil.decodePath(segment);
+        } catch (IllegalArgumentException e) {
+            throw SandboxException.invalid("the name of the session is not UTF-8");
+        }
     }
 
     private void byLink(Matcher path, Request request, Response response, Callback callback) {

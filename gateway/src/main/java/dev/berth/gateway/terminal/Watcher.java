@@ -64,7 +64,6 @@ public final class Watcher implements AutoCloseable {
     }
 
     public void resize(TerminalSize size) {
-        bringUp();
         terminal.resize(size);
     }
 

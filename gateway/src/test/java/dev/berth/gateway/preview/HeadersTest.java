@@ -13,7 +13,15 @@ class HeadersTest {
     void credentialsAndWhatIsAboutTheConnectionStayOut() {
         Set<String> named = Headers.named(List.of("close, X-Hop", "x-other"));
         for (String name : List.of(
-                "authorization", "X-API-KEY", "Host", "connection", "TE", "Upgrade", "Transfer-Encoding", "x-hop", "X-OTHER")) {
+                "authorization",
+                "X-API-KEY",
+                "Host",
+                "connection",
+                "TE",
+                "Upgrade",
+                "Transfer-Encoding",
+                "x-hop",
+                "X-OTHER")) {
             assertThat(Headers.goesIn(name, named)).as(name).isFalse();
         }
         for (String name : List.of("Accept", "X-Anything", "Origin", "Sec-WebSocket-Key", "Range")) {
