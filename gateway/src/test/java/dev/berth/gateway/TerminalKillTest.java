@@ -32,7 +32,7 @@ class TerminalKillTest {
                 TerminalClient terminal = TerminalClient.open(server.url(), TestingBerth.ADMIN, TERMINAL);
                 terminal.type("PRECIOUS=kept; cd /tmp; echo rea''dy\r");
                 terminal.until("ready");
-                terminal.type("(read line < gate; echo after the ki''ll) & mkfifo gate; echo gate''d\r");
+                terminal.type("mkfifo gate; (read line < gate; echo after the ki''ll) & echo gate''d\r");
                 terminal.until("gated");
                 server.kill();
                 assertThat(terminal.closed()).isPositive();

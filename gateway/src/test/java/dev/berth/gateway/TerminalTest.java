@@ -151,8 +151,8 @@ class TerminalTest {
         try (TerminalClient terminal = open(session + "/terminals/t")) {
             terminal.type("PRECIOUS=kept; echo rea''dy\r");
             terminal.until("ready");
-            terminal.type("(read line < gate; echo later) & mkfifo gate\r");
-            terminal.until("gate");
+            terminal.type("mkfifo gate; (read line < gate; echo la''ter) & echo gate''d\r");
+            terminal.until("gated");
             before = terminal.bytes();
         }
         run("back", "echo go > gate"); // what is shown while nobody watches
