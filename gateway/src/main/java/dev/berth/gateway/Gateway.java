@@ -6,11 +6,13 @@ import dev.berth.gateway.api.ConfigApi;
 import dev.berth.gateway.api.EventApi;
 import dev.berth.gateway.api.FileApi;
 import dev.berth.gateway.api.KeyApi;
+import dev.berth.gateway.api.PreviewApi;
 import dev.berth.gateway.api.SandboxApi;
 import dev.berth.gateway.api.ServerApi;
 import dev.berth.gateway.api.SessionApi;
 import dev.berth.gateway.api.SkillApi;
 import dev.berth.gateway.api.TenantApi;
+import dev.berth.gateway.api.TerminalApi;
 import dev.berth.gateway.api.ToolApi;
 import dev.berth.gateway.api.UploadApi;
 import dev.berth.gateway.approval.ApprovalApi;
@@ -22,12 +24,15 @@ import dev.berth.gateway.auth.OidcTokens;
 import dev.berth.gateway.auth.RateLimits;
 import dev.berth.gateway.config.SandboxConfigs;
 import dev.berth.gateway.config.Sealer;
+import dev.berth.gateway.http.Admission;
 import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.Contract.Operation;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.HttpServer;
 import dev.berth.gateway.http.SocketEndpoint;
+import dev.berth.gateway.preview.PreviewHandler;
 import dev.berth.gateway.skill.Skills;
+import dev.berth.gateway.terminal.Terminals;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.session.Sessions;
 import dev.berth.session.artifact.Artifacts;
@@ -55,12 +60,22 @@ public final class Gateway implements AutoCloseable {
 
     private final HttpServer server;
     private final Sessions sessions;
+    private final Terminals terminals;
+    private final PreviewHandler previews;
     private final ApiKeys keys;
     private final ScheduledExecutorService housekeeping;
 
-    private Gateway(HttpServer server, Sessions sessions, ApiKeys keys, ScheduledExecutorService housekeeping) {
+    private Gateway(
+            HttpServer server,
+            Sessions sessions,
+            Terminals terminals,
+            PreviewHandler previews,
+            ApiKeys keys,
+            ScheduledExecutorService housekeeping) {
         this.server = server;
         this.sessions = sessions;
+        this.terminals = terminals;
+        this.previews = previews;
         this.keys = keys;
         this.housekeeping = housekeeping;
     }
@@ -86,10 +101,14 @@ public final class Gateway implements AutoCloseable {
         Approvals approvals = new Approvals(database, sealer, sessions, random, config.approvalPatience());
         Calls calls = new Calls(sessions, approvals, artifacts, config.tools());
         EventApi events = new EventApi(sessions);
+        Terminals terminals = new Terminals(sessions);
+        TerminalApi terminalApi = new TerminalApi(sessions, terminals, contract);
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
         endpoints.putAll(new SessionApi(sessions, artifacts).endpoints());
         endpoints.putAll(events.endpoints());
+        endpoints.putAll(terminalApi.endpoints());
+        endpoints.putAll(new PreviewApi(sessions).endpoints());
         endpoints.putAll(new SandboxApi(calls, runner, interpreter, outputs, config.tools()).endpoints());
         endpoints.putAll(new FileApi(calls).endpoints());
         endpoints.putAll(new ArtifactApi(artifacts, sessions).endpoints());
@@ -110,15 +129,19 @@ public final class Gateway implements AutoCloseable {
                 .<Authenticator>map(issuer -> Authenticator.firstOf(own, new OidcTokens(issuer)))
                 .orElse(own);
         Map<String, SocketEndpoint> sockets = new HashMap<>(events.sockets());
+        sockets.putAll(terminalApi.sockets());
         RateLimits rates = new RateLimits(config.requestsPerSecond(), config.requestBurst());
-        HttpServer server = HttpServer.start(config.server(), contract, endpoints, sockets, who, rates, meters);
+        Admission admission = new Admission(who, rates);
+        PreviewHandler previews = new PreviewHandler(sessions, admission, contract, meters);
+        HttpServer server =
+                HttpServer.start(config.server(), contract, endpoints, sockets, admission, previews, meters);
         ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
                 Thread.ofPlatform().daemon().name("gateway").factory());
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
         every(housekeeping, Duration.ofSeconds(5), "approvals", approvals::sweep);
         every(housekeeping, Duration.ofMinutes(10), "artifacts", artifacts::sweep);
         every(housekeeping, Duration.ofHours(6), "content of artifacts", artifacts::sweepContent);
-        return new Gateway(server, sessions, keys, housekeeping);
+        return new Gateway(server, sessions, terminals, previews, keys, housekeeping);
     }
 
     /** A task that fails is tried again the next time, as the database may be away for a while. */
@@ -147,7 +170,9 @@ public final class Gateway implements AutoCloseable {
     @Override
     public void close() {
         sessions.signals().close(); // or the server would wait for those who only watch
+        previews.close();
         server.close();
+        terminals.close();
         housekeeping.shutdownNow();
     }
 }
