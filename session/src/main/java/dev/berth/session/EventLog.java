@@ -14,6 +14,7 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.UnaryOperator;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.PreparedBatch;
 import org.slf4j.MDC;
@@ -42,6 +43,7 @@ public final class EventLog implements AutoCloseable {
     private final Semaphore queued = new Semaphore(0);
     private final AtomicLong dropped = new AtomicLong();
     private final Thread writer;
+    private volatile UnaryOperator<List<LoggedEvent>> details = UnaryOperator.identity();
 
     EventLog(Database database, EventFeed feed, Journal journal, boolean auditCommands) {
         this.database = database;
@@ -56,9 +58,18 @@ public final class EventLog implements AutoCloseable {
         return new EventFollower(this, feed, key, after);
     }
 
+    /**
+     * Has events completed when they are read, by what is too large to be written with them.
+     *
+     * @param completing may return fewer than it is given, from the first on, and has to return one at least
+     */
+    public void completedBy(UnaryOperator<List<LoggedEvent>> completing) {
+        details = completing;
+    }
+
     /** The events of a session after a number, in order. Those still queued in a server come later. */
     public List<LoggedEvent> read(SessionKey key, long after, int limit) {
-        return database.query(handle -> handle.createQuery("""
+        return details.apply(database.query(handle -> handle.createQuery("""
                         SELECT seq, at, type, actor, correlation, data::text AS data FROM events
                         WHERE tenant = :tenant AND session = :session AND seq > :after ORDER BY seq LIMIT :limit""")
                 .bind("tenant", key.tenant())
@@ -72,7 +83,12 @@ public final class EventLog implements AutoCloseable {
                         row.getString("actor"),
                         Optional.ofNullable(row.getString("correlation")),
                         Json.map(row.getString("data"))))
-                .list());
+                .list()));
+    }
+
+    /** To be called when events that were {@linkplain #append(Handle, SessionKey, SessionEvent) appended} can be seen. */
+    public void wrote(SessionKey key) {
+        feed.wrote(key);
     }
 
     /** Queues an event; it is written soon. */
@@ -176,8 +192,8 @@ public final class EventLog implements AutoCloseable {
         return sorted;
     }
 
-    /** Appends within a transaction of the caller's. */
-    static long append(Handle handle, SessionKey key, SessionEvent event) {
+    /** Appends within a transaction of the caller's, who tells of it {@linkplain #wrote afterwards}. Returns its number. */
+    public static long append(Handle handle, SessionKey key, SessionEvent event) {
         return handle.createQuery("""
                         WITH numbered AS (
                             UPDATE sessions SET last_seq = last_seq + 1 WHERE tenant = :tenant AND id = :session
