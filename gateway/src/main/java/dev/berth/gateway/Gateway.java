@@ -4,6 +4,7 @@ import dev.berth.gateway.api.Calls;
 import dev.berth.gateway.api.ConfigApi;
 import dev.berth.gateway.api.EventApi;
 import dev.berth.gateway.api.FileApi;
+import dev.berth.gateway.api.JobApi;
 import dev.berth.gateway.api.KeyApi;
 import dev.berth.gateway.api.SandboxApi;
 import dev.berth.gateway.api.ServerApi;
@@ -11,6 +12,7 @@ import dev.berth.gateway.api.SessionApi;
 import dev.berth.gateway.api.SkillApi;
 import dev.berth.gateway.api.TenantApi;
 import dev.berth.gateway.api.ToolApi;
+import dev.berth.gateway.api.WebhookApi;
 import dev.berth.gateway.auth.AdminKey;
 import dev.berth.gateway.auth.ApiKeys;
 import dev.berth.gateway.auth.Authenticator;
@@ -23,8 +25,10 @@ import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.HttpServer;
 import dev.berth.gateway.http.SocketEndpoint;
 import dev.berth.gateway.skill.Skills;
+import dev.berth.gateway.webhook.Webhooks;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.session.Sessions;
+import dev.berth.session.job.Jobs;
 import dev.berth.session.store.Database;
 import dev.berth.tool.Interpreter;
 import dev.berth.tool.OutputStore;
@@ -43,12 +47,22 @@ public final class Gateway implements AutoCloseable {
     private final HttpServer server;
     private final Sessions sessions;
     private final ApiKeys keys;
+    private final Jobs jobs;
+    private final Webhooks webhooks;
     private final ScheduledExecutorService housekeeping;
 
-    private Gateway(HttpServer server, Sessions sessions, ApiKeys keys, ScheduledExecutorService housekeeping) {
+    private Gateway(
+            HttpServer server,
+            Sessions sessions,
+            ApiKeys keys,
+            Jobs jobs,
+            Webhooks webhooks,
+            ScheduledExecutorService housekeeping) {
         this.server = server;
         this.sessions = sessions;
         this.keys = keys;
+        this.jobs = jobs;
+        this.webhooks = webhooks;
         this.housekeeping = housekeeping;
     }
 
@@ -60,7 +74,8 @@ public final class Gateway implements AutoCloseable {
             PrometheusMeterRegistry meters) {
         Contract contract = Contract.load();
         ApiKeys keys = new ApiKeys(database);
-        SandboxConfigs configs = new SandboxConfigs(database, new Sealer(config.sealingKey()));
+        Sealer sealer = new Sealer(config.sealingKey());
+        SandboxConfigs configs = new SandboxConfigs(database, sealer);
         Skills skills = new Skills(database);
         SecureRandom random = new SecureRandom();
         OutputStore outputs =
@@ -69,15 +84,20 @@ public final class Gateway implements AutoCloseable {
         Interpreter interpreter = new Interpreter(outputs, sessions.turns(), random);
         Calls calls = new Calls(sessions);
         EventApi events = new EventApi(sessions);
+        Webhooks webhooks = new Webhooks(database, sealer, config.webhooks());
+        Jobs jobs = Jobs.open(config.jobs(), sessions, provider, database, webhooks);
+        JobApi jobApi = new JobApi(calls, runner, jobs);
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
         endpoints.putAll(new SessionApi(sessions).endpoints());
         endpoints.putAll(events.endpoints());
-        endpoints.putAll(new SandboxApi(calls, runner, interpreter, outputs, config.tools()).endpoints());
+        endpoints.putAll(new SandboxApi(calls, runner, interpreter, outputs, jobApi, config.tools()).endpoints());
         endpoints.putAll(new FileApi(calls).endpoints());
-        endpoints.putAll(new ToolApi(calls, runner, configs, skills, contract, config.tools()).endpoints());
+        endpoints.putAll(new ToolApi(calls, runner, configs, skills, jobApi, contract, config.tools()).endpoints());
         endpoints.putAll(new ConfigApi(configs, sessions, contract, provider.name()).endpoints());
         endpoints.putAll(new SkillApi(skills).endpoints());
+        endpoints.putAll(jobApi.endpoints());
+        endpoints.putAll(new WebhookApi(webhooks).endpoints());
         endpoints.putAll(new KeyApi(keys).endpoints());
         endpoints.putAll(new TenantApi(sessions).endpoints());
         Authenticator own = Authenticator.firstOf(new AdminKey(config.adminKey()), keys);
@@ -90,7 +110,7 @@ public final class Gateway implements AutoCloseable {
         ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
                 Thread.ofPlatform().daemon().name("gateway").factory());
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
-        return new Gateway(server, sessions, keys, housekeeping);
+        return new Gateway(server, sessions, keys, jobs, webhooks, housekeeping);
     }
 
     public int port() {
@@ -106,5 +126,7 @@ public final class Gateway implements AutoCloseable {
         sessions.endFollowers(); // or the server would wait for those who only watch
         server.close();
         housekeeping.shutdownNow();
+        jobs.close();
+        webhooks.close();
     }
 }

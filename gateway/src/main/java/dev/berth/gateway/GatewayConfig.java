@@ -2,6 +2,8 @@ package dev.berth.gateway;
 
 import dev.berth.gateway.auth.OidcConfig;
 import dev.berth.gateway.http.ServerConfig;
+import dev.berth.gateway.webhook.WebhooksConfig;
+import dev.berth.session.job.JobsConfig;
 import dev.berth.tool.ToolSettings;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -22,10 +24,12 @@ public record GatewayConfig(
         byte[] sealingKey,
         double requestsPerSecond,
         double requestBurst,
-        Optional<OidcConfig> oidc) {
+        Optional<OidcConfig> oidc,
+        JobsConfig jobs,
+        WebhooksConfig webhooks) {
 
     public GatewayConfig withRates(double perSecond, double burst) {
-        return new GatewayConfig(server, tools, outputs, adminKey, sealingKey, perSecond, burst, oidc);
+        return new GatewayConfig(server, tools, outputs, adminKey, sealingKey, perSecond, burst, oidc, jobs, webhooks);
     }
 
     /** Without its secrets. */

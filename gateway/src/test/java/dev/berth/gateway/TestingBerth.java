@@ -2,6 +2,7 @@ package dev.berth.gateway;
 
 import dev.berth.gateway.auth.Scope;
 import dev.berth.gateway.http.ServerConfig;
+import dev.berth.gateway.webhook.WebhooksConfig;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.TestMachine;
 import dev.berth.session.DirectoryArchives;
@@ -11,6 +12,7 @@ import dev.berth.session.Sessions;
 import dev.berth.session.SessionsConfig;
 import dev.berth.session.TenantLimits;
 import dev.berth.session.TestingDatabase;
+import dev.berth.session.job.JobsConfig;
 import dev.berth.session.store.Database;
 import dev.berth.session.store.DatabaseConfig;
 import dev.berth.tool.ToolSettings;
@@ -24,6 +26,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -67,7 +70,11 @@ public final class TestingBerth implements AutoCloseable {
                         new byte[32],
                         requestsPerSecond,
                         2,
-                        Optional.empty()),
+                        Optional.empty(),
+                        JobsConfig.DEFAULT,
+                        WebhooksConfig.DEFAULT
+                                .withPrivateAddresses(true)
+                                .withRetries(Duration.ofMillis(50), Duration.ofHours(24))),
                 sessions,
                 machine.provider(),
                 database,

@@ -3,12 +3,14 @@ package dev.berth.cli.config;
 import dev.berth.gateway.GatewayConfig;
 import dev.berth.gateway.auth.OidcConfig;
 import dev.berth.gateway.http.ServerConfig;
+import dev.berth.gateway.webhook.WebhooksConfig;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.local.LocalConfig;
 import dev.berth.session.IdlePolicy;
 import dev.berth.session.SessionSpec;
 import dev.berth.session.SessionsConfig;
 import dev.berth.session.TenantLimits;
+import dev.berth.session.job.JobsConfig;
 import dev.berth.tool.ToolSettings;
 import java.nio.file.Path;
 import java.util.Map;
@@ -96,7 +98,11 @@ public record ServerSettings(Values values) {
                 sealingKey,
                 values.get(Settings.RATE_PER_SECOND),
                 values.get(Settings.RATE_BURST),
-                oidc());
+                oidc(),
+                JobsConfig.DEFAULT
+                        .withKept(values.get(Settings.JOBS_KEPT))
+                        .withAddress(values.get(Settings.PUBLIC_URL)),
+                WebhooksConfig.DEFAULT.withPrivateAddresses(values.get(Settings.WEBHOOKS_PRIVATE)));
     }
 
     private Optional<OidcConfig> oidc() {

@@ -48,9 +48,17 @@ public final class SandboxApi {
     private final Runner runner;
     private final Interpreter interpreter;
     private final OutputStore outputs;
+    private final JobApi jobs;
     private final ToolSettings settings;
 
-    public SandboxApi(Calls calls, Runner runner, Interpreter interpreter, OutputStore outputs, ToolSettings settings) {
+    public SandboxApi(
+            Calls calls,
+            Runner runner,
+            Interpreter interpreter,
+            OutputStore outputs,
+            JobApi jobs,
+            ToolSettings settings) {
+        this.jobs = jobs;
         this.calls = calls;
         this.runner = runner;
         this.interpreter = interpreter;
@@ -104,26 +112,36 @@ public final class SandboxApi {
     private Answer bash(Exchange exchange) {
         ObjectNode body = exchange.body();
         String command = body.path("command").asString();
+        if (JobApi.wanted(body)) {
+            return jobs.start(
+                    exchange.caller().name(),
+                    key(exchange),
+                    calls.defaults(),
+                    settings,
+                    command,
+                    session -> request(session, body));
+        }
         Outcome<RunResult> done = in(
                 exchange,
                 "bash",
                 Optional.of(command),
                 true,
-                session -> {
-                    Workspace workspace = Workspace.of(session.sandbox());
-                    String cwd = body.has("cwd")
-                            ? workspace.directory() + "/"
-                                    + Workspace.path(body.path("cwd").asString())
-                            : workspace.directory();
-                    RunRequest request = RunRequest.bash(command, cwd).withEnv(env(body));
-                    if (body.has("timeout")) {
-                        request = request.withTimeout(seconds(body));
-                    }
-                    return runner.run(
-                            session, settings, body.path("changes").asBoolean(false) ? request.withChanges() : request);
-                },
+                session -> runner.run(session, settings, request(session, body)),
                 RunResult::exitCode);
         return Answer.ok(show(done.value(), done.loss()));
+    }
+
+    private static RunRequest request(Session session, ObjectNode body) {
+        Workspace workspace = Workspace.of(session.sandbox());
+        String cwd = body.has("cwd")
+                ? workspace.directory() + "/" + Workspace.path(body.path("cwd").asString())
+                : workspace.directory();
+        RunRequest request =
+                RunRequest.bash(body.path("command").asString(), cwd).withEnv(env(body));
+        if (body.has("timeout")) {
+            request = request.withTimeout(seconds(body));
+        }
+        return body.path("changes").asBoolean(false) ? request.withChanges() : request;
     }
 
     static Map<String, Object> show(RunResult result, Optional<String> loss) {
@@ -345,12 +363,16 @@ public final class SandboxApi {
             boolean writes,
             Function<Session, T> work,
             java.util.function.ToIntFunction<T> exit) {
+        return calls.in(
+                key(exchange), calls.defaults(), new Call(exchange.caller().name(), what, text, writes), work, exit);
+    }
+
+    private static SessionKey key(Exchange exchange) {
         ObjectNode body = exchange.body();
-        SessionKey key = SessionApi.key(
+        return SessionApi.key(
                 exchange.caller(),
                 optional(body, "tenant_id"),
                 body.path("session_id").asString());
-        return calls.in(key, calls.defaults(), new Call(exchange.caller().name(), what, text, writes), work, exit);
     }
 
     static Optional<String> optional(ObjectNode body, String field) {

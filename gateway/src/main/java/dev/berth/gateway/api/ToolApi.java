@@ -57,6 +57,8 @@ public final class ToolApi {
         RunResult run(Session session, ToolSettings settings, ObjectNode input, boolean changes);
     }
 
+    private static final String ASYNC_STATUS = "async_status";
+
     private static final Set<String> BESIDE = Set.of("session_id", "tenant_id", "sandbox", "changes");
     /** What the model's input can be the reason of; anything else is ours. */
     private static final Set<ErrorCode> FOR_THE_MODEL = Set.of(
@@ -71,6 +73,7 @@ public final class ToolApi {
     private final Runner runner;
     private final SandboxConfigs configs;
     private final Skills skills;
+    private final JobApi jobs;
     private final Contract contract;
     private final ToolSettings settings;
     private final Map<String, Tool> tools = new LinkedHashMap<>();
@@ -80,9 +83,11 @@ public final class ToolApi {
             Runner runner,
             SandboxConfigs configs,
             Skills skills,
+            JobApi jobs,
             Contract contract,
             ToolSettings settings) {
         this.skills = skills;
+        this.jobs = jobs;
         this.calls = calls;
         this.runner = runner;
         this.configs = configs;
@@ -95,7 +100,8 @@ public final class ToolApi {
                 tool("edit", "EditInput", Access.WRITE, text(ToolApi::edit)),
                 tool("glob", "GlobInput", Access.READ, text(ToolApi::glob)),
                 tool("grep", "GrepInput", Access.READ, text(ToolApi::grep)),
-                tool("load_skill", "LoadSkillInput", Access.READ, this::loadSkill))) {
+                tool("load_skill", "LoadSkillInput", Access.READ, this::loadSkill),
+                tool(ASYNC_STATUS, "AsyncStatusInput", Access.READ, ToolApi::withoutSession))) {
             tools.put(tool.name(), tool);
         }
     }
@@ -154,17 +160,50 @@ public final class ToolApi {
         try {
             Contract.check(tool.checks(), input);
             checkPermission(tool, config);
+            if (tool.name().equals(ASYNC_STATUS)) {
+                return Answer.ok(shown(new Outcome<>(jobs.status(caller, key, input), Optional.empty())));
+            }
+            if (JobApi.wanted(input)) {
+                return background(caller, key, config, input, body);
+            }
             Outcome<RunResult> done =
                     run(caller, tool, key, config, input, body.path("changes").asBoolean(false));
-            Map<String, Object> shown = SandboxApi.show(done.value(), done.loss());
-            shown.put("ok", shown.remove("success"));
-            return Answer.ok(shown);
+            return Answer.ok(shown(done));
         } catch (SandboxException e) {
             if (!FOR_THE_MODEL.contains(e.code())) {
                 throw e;
             }
             return Answer.ok(failed(e, Duration.ofNanos(System.nanoTime() - began)));
         }
+    }
+
+    private static Map<String, Object> shown(Outcome<RunResult> done) {
+        Map<String, Object> shown = SandboxApi.show(done.value(), done.loss());
+        shown.put("ok", shown.remove("success"));
+        return shown;
+    }
+
+    private Answer background(
+            Caller caller, Optional<SessionKey> key, Optional<Stored> config, ObjectNode input, ObjectNode body) {
+        if (key.isEmpty()
+                || !config.map(stored -> stored.config().isPersistent()).orElse(true)) {
+            throw SandboxException.invalid(
+                    "a command in the background needs a session that stays; give a session_id, and no configuration"
+                            + " that is not persistent");
+        }
+        config.ifPresent(stored -> configs.used(stored, key.get()));
+        ToolSettings with = config.map(stored -> stored.config().tools()).orElse(settings);
+        SessionSpec spec =
+                config.map(stored -> stored.config().spec(calls.defaults())).orElse(calls.defaults());
+        boolean changes = body.path("changes").asBoolean(false);
+        String command = input.path("command").asString();
+        return jobs.start(
+                caller.name(), key.get(), spec, with, command, session -> request(session, with, input, changes));
+    }
+
+    /** What tells of jobs is answered without bringing the session up. */
+    private static RunResult withoutSession(Session session, ToolSettings with, ObjectNode input, boolean changes) {
+        throw new IllegalStateException("this needs no session");
     }
 
     private Outcome<RunResult> run(
@@ -231,6 +270,10 @@ public final class ToolApi {
     // ---- the tools -----------------------------------------------------------------------------------------------
 
     private RunResult bash(Session session, ToolSettings with, ObjectNode input, boolean changes) {
+        return runner.run(session, with, request(session, with, input, changes));
+    }
+
+    private static RunRequest request(Session session, ToolSettings with, ObjectNode input, boolean changes) {
         String command = input.path("command").asString();
         String directory = Workspace.of(session.sandbox()).directory();
         CommandPolicy.ON.require(command, directory, with.languages());
@@ -238,7 +281,7 @@ public final class ToolApi {
         if (input.has("timeout")) {
             request = request.withTimeout(SandboxApi.seconds(input));
         }
-        return runner.run(session, with, changes ? request.withChanges() : request);
+        return changes ? request.withChanges() : request;
     }
 
     private interface TextWork {
