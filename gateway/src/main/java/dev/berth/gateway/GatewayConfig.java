@@ -28,6 +28,29 @@ public record GatewayConfig(
         JobsConfig jobs,
         WebhooksConfig webhooks) {
 
+    /** With jobs and webhooks as they are where nobody says otherwise. */
+    public GatewayConfig(
+            ServerConfig server,
+            ToolSettings tools,
+            Path outputs,
+            String adminKey,
+            byte[] sealingKey,
+            double requestsPerSecond,
+            double requestBurst,
+            Optional<OidcConfig> oidc) {
+        this(
+                server,
+                tools,
+                outputs,
+                adminKey,
+                sealingKey,
+                requestsPerSecond,
+                requestBurst,
+                oidc,
+                JobsConfig.DEFAULT,
+                WebhooksConfig.DEFAULT);
+    }
+
     public GatewayConfig withRates(double perSecond, double burst) {
         return new GatewayConfig(server, tools, outputs, adminKey, sealingKey, perSecond, burst, oidc, jobs, webhooks);
     }

@@ -8,17 +8,19 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
-/** Pastes docs/quickstart.md into a shell, as a newcomer does. Needs root, crun, curl, python3 and ripgrep. */
-class QuickstartTest {
+/** Pastes pages of docs/ into a shell, as a newcomer does. Needs root, crun, curl, python3 and ripgrep. */
+class PagesTest {
     /** A command of the page, and what its output has to have in it. */
     private record Step(String command, List<String> expected) {}
 
-    @Test
-    void everyCommandOfThePageDoesWhatItSays() throws Exception {
-        List<Step> steps = steps(Files.readAllLines(Path.of("../docs/quickstart.md")));
-        assertThat(steps).hasSizeGreaterThan(15);
+    @ParameterizedTest
+    @CsvSource({"quickstart, 16", "jobs, 10"})
+    void everyCommandOfThePageDoesWhatItSays(String page, int least) throws Exception {
+        List<Step> steps = steps(Files.readAllLines(Path.of("../docs/" + page + ".md")));
+        assertThat(steps).hasSizeGreaterThanOrEqualTo(least);
         try (TestingBerth berth = new TestingBerth()) {
             String key = berth.key("default", Scope.ALL);
             for (Step step : steps) {
