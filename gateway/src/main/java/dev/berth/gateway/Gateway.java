@@ -5,6 +5,7 @@ import dev.berth.gateway.api.Calls;
 import dev.berth.gateway.api.ConfigApi;
 import dev.berth.gateway.api.EventApi;
 import dev.berth.gateway.api.FileApi;
+import dev.berth.gateway.api.JobApi;
 import dev.berth.gateway.api.KeyApi;
 import dev.berth.gateway.api.PreviewApi;
 import dev.berth.gateway.api.SandboxApi;
@@ -15,6 +16,7 @@ import dev.berth.gateway.api.TenantApi;
 import dev.berth.gateway.api.TerminalApi;
 import dev.berth.gateway.api.ToolApi;
 import dev.berth.gateway.api.UploadApi;
+import dev.berth.gateway.api.WebhookApi;
 import dev.berth.gateway.approval.ApprovalApi;
 import dev.berth.gateway.approval.Approvals;
 import dev.berth.gateway.auth.AdminKey;
@@ -33,9 +35,11 @@ import dev.berth.gateway.http.SocketEndpoint;
 import dev.berth.gateway.preview.PreviewHandler;
 import dev.berth.gateway.skill.Skills;
 import dev.berth.gateway.terminal.Terminals;
+import dev.berth.gateway.webhook.Webhooks;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.session.Sessions;
 import dev.berth.session.artifact.Artifacts;
+import dev.berth.session.job.Jobs;
 import dev.berth.session.store.Database;
 import dev.berth.tool.Interpreter;
 import dev.berth.tool.MimeTypes;
@@ -63,6 +67,8 @@ public final class Gateway implements AutoCloseable {
     private final Terminals terminals;
     private final PreviewHandler previews;
     private final ApiKeys keys;
+    private final Jobs jobs;
+    private final Webhooks webhooks;
     private final ScheduledExecutorService housekeeping;
 
     private Gateway(
@@ -71,12 +77,16 @@ public final class Gateway implements AutoCloseable {
             Terminals terminals,
             PreviewHandler previews,
             ApiKeys keys,
+            Jobs jobs,
+            Webhooks webhooks,
             ScheduledExecutorService housekeeping) {
         this.server = server;
         this.sessions = sessions;
         this.terminals = terminals;
         this.previews = previews;
         this.keys = keys;
+        this.jobs = jobs;
+        this.webhooks = webhooks;
         this.housekeeping = housekeeping;
     }
 
@@ -97,25 +107,36 @@ public final class Gateway implements AutoCloseable {
         Runner runner = new Runner(outputs, sessions.turns(), random);
         Interpreter interpreter = new Interpreter(outputs, sessions.turns(), random);
         Artifacts artifacts = Artifacts.open(
-                config.artifacts(), database, sessions.events(), MimeTypes::of, InstantSource.system(), random);
-        Approvals approvals = new Approvals(database, sealer, sessions, random, config.approvalPatience());
+                config.features().artifacts(),
+                database,
+                sessions.events(),
+                MimeTypes::of,
+                InstantSource.system(),
+                random);
+        Approvals approvals = new Approvals(
+                database, sealer, sessions, random, config.features().approvalPatience());
         Calls calls = new Calls(sessions, approvals, artifacts, config.tools());
         EventApi events = new EventApi(sessions);
         Terminals terminals = new Terminals(sessions);
         TerminalApi terminalApi = new TerminalApi(sessions, terminals, contract);
+        Webhooks webhooks = new Webhooks(database, sealer, config.features().webhooks());
+        Jobs jobs = Jobs.open(config.features().jobs(), sessions, provider, database, new JobEnds(artifacts, webhooks));
+        JobApi jobApi = new JobApi(calls, runner, jobs);
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
         endpoints.putAll(new SessionApi(sessions, artifacts).endpoints());
         endpoints.putAll(events.endpoints());
         endpoints.putAll(terminalApi.endpoints());
         endpoints.putAll(new PreviewApi(sessions).endpoints());
-        endpoints.putAll(new SandboxApi(calls, runner, interpreter, outputs, config.tools()).endpoints());
+        endpoints.putAll(new SandboxApi(calls, runner, interpreter, outputs, jobApi, config.tools()).endpoints());
         endpoints.putAll(new FileApi(calls).endpoints());
         endpoints.putAll(new ArtifactApi(artifacts, sessions).endpoints());
         endpoints.putAll(new UploadApi(calls, sessions).endpoints());
-        endpoints.putAll(new ToolApi(calls, runner, configs, skills, contract, config.tools()).endpoints());
+        endpoints.putAll(new ToolApi(calls, runner, configs, skills, jobApi, contract, config.tools()).endpoints());
         endpoints.putAll(new ConfigApi(configs, sessions, contract, provider.name()).endpoints());
         endpoints.putAll(new SkillApi(skills).endpoints());
+        endpoints.putAll(jobApi.endpoints());
+        endpoints.putAll(new WebhookApi(webhooks).endpoints());
         endpoints.putAll(new KeyApi(keys).endpoints());
         endpoints.putAll(new TenantApi(sessions).endpoints());
         contract.operations().stream()
@@ -141,7 +162,7 @@ public final class Gateway implements AutoCloseable {
         every(housekeeping, Duration.ofSeconds(5), "approvals", approvals::sweep);
         every(housekeeping, Duration.ofMinutes(10), "artifacts", artifacts::sweep);
         every(housekeeping, Duration.ofHours(6), "content of artifacts", artifacts::sweepContent);
-        return new Gateway(server, sessions, terminals, previews, keys, housekeeping);
+        return new Gateway(server, sessions, terminals, previews, keys, jobs, webhooks, housekeeping);
     }
 
     /** A task that fails is tried again the next time, as the database may be away for a while. */
@@ -174,5 +195,7 @@ public final class Gateway implements AutoCloseable {
         server.close();
         terminals.close();
         housekeeping.shutdownNow();
+        jobs.close();
+        webhooks.close();
     }
 }

@@ -27,6 +27,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.slf4j.MDC;
 
@@ -53,6 +54,7 @@ public final class Sessions implements AutoCloseable {
     private final ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().daemon().name("sessions").factory());
     private volatile Map<SessionState, Long> counts = Map.of();
+    private volatile Consumer<SessionKey> whenUp = _ -> {};
 
     private Sessions(Parts parts, byte[] secret) {
         this.parts = parts;
@@ -135,6 +137,17 @@ public final class Sessions implements AutoCloseable {
         }
     }
 
+    /** The session if it is up in this server; it is not brought up for this. */
+    public Optional<Session> ifUp(SessionKey key) {
+        Live live = parts.lives().get(key);
+        return live != null && live.usable() && live.hold() ? Optional.of(new Session(this, live)) : Optional.empty();
+    }
+
+    /** What to do, on the thread that did it, after a session was brought up in this server. */
+    public void whenUp(Consumer<SessionKey> action) {
+        whenUp = action;
+    }
+
     private interface Coming {
         Live come();
     }
@@ -157,6 +170,7 @@ public final class Sessions implements AutoCloseable {
                 Live live = way.come();
                 coming.remove(key, result);
                 result.complete(live);
+                whenUp.accept(key);
             } catch (Throwable e) {
                 coming.remove(key, result);
                 result.completeExceptionally(e);
