@@ -60,23 +60,16 @@ public final class CallStream implements AutoCloseable {
     }
 
     private Event read(String name, Json data) {
-        switch (name) {
-            case "output" -> {
-                return new Event.Output(data.get("stream").text(), JobLogs.bytes(data));
-            }
+        done = name.equals("done") || name.equals("error");
+        return switch (name) {
+            case "output" -> new Event.Output(data.get("stream").text(), JobLogs.bytes(data));
             case "done" -> {
-                done = true;
                 Json result = data.get("result");
-                return new Event.Done(RunResult.of(result.isObject() ? result : data), true);
+                yield new Event.Done(RunResult.of(result.isObject() ? result : data), true);
             }
-            case "error" -> {
-                done = true;
-                throw BerthException.of((int) data.get("status").whole(), EventStream.NO_HEADERS, data);
-            }
-            default -> {
-                return new Event.Other(name, data);
-            }
-        }
+            case "error" -> throw BerthException.of((int) data.get("status").whole(), EventStream.NO_HEADERS, data);
+            default -> new Event.Other(name, data);
+        };
     }
 
     @Override

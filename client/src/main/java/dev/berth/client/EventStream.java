@@ -3,8 +3,10 @@ package dev.berth.client;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.http.HttpHeaders;
 import java.time.Duration;
 import java.util.Iterator;
+import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -18,11 +20,13 @@ public final class EventStream implements Iterable<SessionEvent>, AutoCloseable 
     /** Three times what the server lets pass between two signs of life. */
     private static final Duration SILENCE = Duration.ofSeconds(45);
 
+    static final HttpHeaders NO_HEADERS = HttpHeaders.of(Map.of(), (name, value) -> true);
+
     private final BerthClient berth;
     private final Call call;
     private final boolean follow;
     private final CountDownLatch closed = new CountDownLatch(1);
-    private long last;
+    private volatile long last;
     /** Tries in a row without an event. */
     private int failures;
     /** Guarded by this, as is what becomes of it. */
@@ -93,9 +97,6 @@ public final class EventStream implements Iterable<SessionEvent>, AutoCloseable 
         last = read.seq();
         return Optional.of(read);
     }
-
-    static final java.net.http.HttpHeaders NO_HEADERS =
-            java.net.http.HttpHeaders.of(java.util.Map.of(), (name, value) -> true);
 
     /** The number of the last event; what {@link SessionClient#events} goes on after. */
     public long last() {

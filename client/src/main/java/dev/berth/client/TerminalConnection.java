@@ -120,6 +120,12 @@ public final class TerminalConnection implements AutoCloseable {
         }
     }
 
+    /** Leaves, so that whoever receives gets {@link Message.Closed}; the terminal goes on. For any thread. */
+    public void leave() {
+        receiver.messages.add(new Message.Closed(WebSocket.NORMAL_CLOSURE, "left"));
+        socket.abort();
+    }
+
     /** Leaves; the terminal goes on. */
     @Override
     public void close() {

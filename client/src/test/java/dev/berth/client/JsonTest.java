@@ -118,7 +118,11 @@ class JsonTest {
         assertThat(Json.of(Arrays.asList(1, 2.5, "x", true, null, Optional.empty(), Map.of("k", List.of())))
                         .toString())
                 .isEqualTo("[1,2.5,\"x\",true,null,null,{\"k\":[]}]");
-        assertThat(Json.object().with("a", 1).with("b", Optional.empty()).with("a", "2").toString())
+        assertThat(Json.object()
+                        .with("a", 1)
+                        .with("b", Optional.empty())
+                        .with("a", "2")
+                        .toString())
                 .isEqualTo("{\"a\":\"2\"}");
         assertThatThrownBy(() -> Json.of(new Object())).isInstanceOf(IllegalArgumentException.class);
     }
