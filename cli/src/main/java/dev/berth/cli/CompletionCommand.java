@@ -7,6 +7,7 @@ import dev.berth.cli.args.Syntax.Operands;
 import dev.berth.cli.args.UsageException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -58,8 +59,8 @@ final class CompletionCommand implements Subcommand {
     }
 
     /** The words that may come first, with what they mean; a group stands for all of its commands. */
-    private TreeMap<String, String> first() {
-        TreeMap<String, String> first = new TreeMap<>();
+    private Map<String, String> first() {
+        Map<String, String> first = new TreeMap<>();
         for (Syntax syntax : shown()) {
             String[] words = syntax.name().split(" ");
             first.merge(words[0], words.length == 1 ? syntax.summary() : "", (a, b) -> a.isEmpty() ? b : a);
@@ -67,8 +68,8 @@ final class CompletionCommand implements Subcommand {
         return first;
     }
 
-    private TreeMap<String, List<String>> second() {
-        TreeMap<String, List<String>> second = new TreeMap<>();
+    private Map<String, List<String>> second() {
+        Map<String, List<String>> second = new TreeMap<>();
         for (Syntax syntax : shown()) {
             String[] words = syntax.name().split(" ");
             if (words.length > 1) {

@@ -122,10 +122,16 @@ final class ExecCommand {
 
         private Optional<Integer> pass(CallStream.Event event, Console console) throws IOException {
             switch (event) {
-                case CallStream.Event.Output output -> write(output.stream(), output.bytes());
+                case CallStream.Event.Output output -> {
+                    if (output.skipped() > 0) {
+                        console.say(output.skipped() + " characters were left out here; this reads too slowly");
+                    }
+                    write(output.stream(), output.bytes());
+                }
                 case CallStream.Event.Other other -> {
                     if (other.name().equals("approval")) {
-                        console.say("this waits to be allowed; see 'berth approvals'");
+                        console.say("this waits to be allowed; 'berth approve "
+                                + Remote.plain(other.data().get("approval_id").text()) + "' does that");
                     }
                 }
                 case CallStream.Event.Done(RunResult result, boolean streamed) -> {
@@ -137,6 +143,9 @@ final class ExecCommand {
                                 .ifPresent(id -> console.say("some of the output is left out here; all of it is at"
                                         + " /v1/sandbox/outputs/" + id));
                     }
+                    result.approvalId()
+                            .ifPresent(id -> console.say(
+                                    "this waits to be allowed; 'berth approve " + Remote.plain(id) + "' does that"));
                     result.loss().ifPresent(loss -> console.say(Remote.plain(loss)));
                     result.error().ifPresent(error -> console.say(Remote.plain(error)));
                     return Optional.of(exitCode(result));

@@ -143,13 +143,12 @@ public final class BerthClient implements AutoCloseable {
         return json(call).get(field).items().stream().map(each).toList();
     }
 
-    /** Most of the API takes the tenant beside the rest; where it is in the path or the body, it is there already. */
+    /** Where the API takes the tenant beside the rest. Elsewhere it is in the path or the body, or comes from the key alone. */
     private Call scoped(Call call) {
-        boolean said = call.path().startsWith("/v1/admin/")
-                || call.path().startsWith("/v1/tools")
-                || call.path().startsWith("/v1/sandbox/sessions/")
-                || (call.body() instanceof Call.Body.Text(Json json)
-                        && json.get("tenant_id").exists());
-        return said ? call : call.query("tenant_id", tenant);
+        boolean said = call.body() instanceof Call.Body.Text(Json json) && json.get("tenant_id").exists();
+        boolean takes = call.path().startsWith("/v1/sessions")
+                || call.path().startsWith("/v1/jobs")
+                || call.path().equals("/v1/sandbox/files");
+        return takes && !said ? call.query("tenant_id", tenant) : call;
     }
 }

@@ -12,8 +12,11 @@ import java.util.Optional;
 public final class CallStream implements AutoCloseable {
     /** What comes of a call. */
     public sealed interface Event {
-        /** @param stream stdout or stderr */
-        record Output(String stream, byte[] bytes) implements Event {}
+        /**
+         * @param stream stdout or stderr
+         * @param skipped how many characters before these were left out, as we were too slow for them
+         */
+        record Output(String stream, byte[] bytes, long skipped) implements Event {}
 
         /** Something that happened meanwhile: artifact, approval, state or job. */
         record Other(String name, Json data) implements Event {}
@@ -62,11 +65,9 @@ public final class CallStream implements AutoCloseable {
     private Event read(String name, Json data) {
         done = name.equals("done") || name.equals("error");
         return switch (name) {
-            case "output" -> new Event.Output(data.get("stream").text(), JobLogs.bytes(data));
-            case "done" -> {
-                Json result = data.get("result");
-                yield new Event.Done(RunResult.of(result.isObject() ? result : data), true);
-            }
+            case "output" -> new Event.Output(
+                    data.get("stream").text(), JobLogs.bytes(data), data.get("skipped").whole());
+            case "done" -> new Event.Done(RunResult.of(data), true);
             case "error" -> throw BerthException.of((int) data.get("status").whole(), EventStream.NO_HEADERS, data);
             default -> new Event.Other(name, data);
         };

@@ -13,6 +13,7 @@ import java.util.Optional;
  * @param result the value of the last expression, for code that was executed
  * @param loss what the computer lost since the last call, for the model to know
  * @param error what the tool could not do
+ * @param approvalId if nothing was done yet, since a person has to allow it first; {@link Approvals#get} has what came of it
  */
 public record RunResult(
         boolean success,
@@ -27,6 +28,7 @@ public record RunResult(
         Optional<String> result,
         Optional<String> loss,
         Optional<String> error,
+        Optional<String> approvalId,
         Json json) {
     static RunResult of(Json json) {
         return new RunResult(
@@ -42,6 +44,7 @@ public record RunResult(
                 json.get("result").optionalText(),
                 json.get("loss").optionalText(),
                 json.get("error").get("message").optionalText(),
+                json.get("approval_id").optionalText(),
                 json);
     }
 }

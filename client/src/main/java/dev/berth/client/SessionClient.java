@@ -9,6 +9,7 @@ import java.util.Optional;
 /** One session by its name. The first call that works in it makes it, if it is not there. */
 public final class SessionClient {
     private static final String BYTES = "application/octet-stream";
+    private static final int MOST_ARTIFACTS = 1000;
 
     private final BerthClient berth;
     private final String id;
@@ -245,8 +246,16 @@ public final class SessionClient {
         return berth.list(Call.get(path("/jobs")), "jobs", Job::of);
     }
 
+    /** All of them, the newest first. */
     public List<Artifact> artifacts() {
-        return berth.list(Call.get(path("/artifacts")), "artifacts", Artifact::of);
+        List<Artifact> all = new ArrayList<>();
+        Json page;
+        do {
+            Call call = Call.get(path("/artifacts")).query("limit", MOST_ARTIFACTS);
+            page = berth.json(all.isEmpty() ? call : call.query("before", all.getLast().id()));
+            page.get("artifacts").items().stream().map(Artifact::of).forEach(all::add);
+        } while (page.get("more").truth() && !page.get("artifacts").items().isEmpty());
+        return all;
     }
 
     // ---- terminals -----------------------------------------------------------------------------------------------
