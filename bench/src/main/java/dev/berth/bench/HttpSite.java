@@ -3,7 +3,6 @@ package dev.berth.bench;
 import dev.berth.gateway.Gateway;
 import dev.berth.gateway.GatewayConfig;
 import dev.berth.gateway.http.ServerConfig;
-import dev.berth.tool.ToolSettings;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
@@ -11,7 +10,6 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.util.Optional;
 
 /** The API as a server has it, and a client that keeps its connection. */
 final class HttpSite implements AutoCloseable {
@@ -35,15 +33,7 @@ final class HttpSite implements AutoCloseable {
     static HttpSite open(SessionSite site) {
         site.resolve().close();
         return new HttpSite(Gateway.start(
-                new GatewayConfig(
-                        ServerConfig.onLoopback(0),
-                        ToolSettings.DEFAULT,
-                        site.data().resolve("outputs"),
-                        KEY,
-                        new byte[32],
-                        0,
-                        0,
-                        Optional.empty()),
+                GatewayConfig.of(ServerConfig.onLoopback(0), site.data().resolve("outputs"), KEY, new byte[32]),
                 site.sessions(),
                 site.provider(),
                 site.database(),

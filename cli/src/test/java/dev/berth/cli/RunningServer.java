@@ -21,7 +21,7 @@ import java.util.regex.Pattern;
 
 /** {@code berth up} as a process of its own, from the class path of the tests. */
 final class RunningServer implements AutoCloseable {
-    private static final Pattern CURL = Pattern.compile("curl (http://[^/]+)\\S* -H \"Authorization: Bearer (.+?)\"");
+    private static final Pattern CURL = Pattern.compile("curl (https?://[^/]+)\\S* -H \"Authorization: Bearer (.+?)\"");
 
     private static final int KILLED = 128 + 9;
 
@@ -87,19 +87,24 @@ final class RunningServer implements AutoCloseable {
     }
 
     HttpResponse<String> get(String key, String path) throws Exception {
-        return send("GET", key, path);
+        return send("GET", key, path, "");
     }
 
     HttpResponse<String> delete(String key, String path) throws Exception {
-        return send("DELETE", key, path);
+        return send("DELETE", key, path, "");
     }
 
-    private HttpResponse<String> send(String method, String key, String path) throws Exception {
+    HttpResponse<String> post(String key, String path, String json) throws Exception {
+        return send("POST", key, path, json);
+    }
+
+    private HttpResponse<String> send(String method, String key, String path, String json) throws Exception {
         try (HttpClient client = HttpClient.newHttpClient()) {
             return client.send(
                     HttpRequest.newBuilder(URI.create(url() + path))
-                            .method(method, HttpRequest.BodyPublishers.noBody())
+                            .method(method, HttpRequest.BodyPublishers.ofString(json))
                             .header("Authorization", "Bearer " + key)
+                            .header("Content-Type", "application/json")
                             .build(),
                     HttpResponse.BodyHandlers.ofString());
         }

@@ -2,6 +2,7 @@ package dev.berth.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.archive.s3.TestingS3;
 import dev.berth.cli.config.ServerSettings;
 import dev.berth.cli.config.Values;
 import dev.berth.sandbox.Command;
@@ -31,6 +32,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The server, as a person starts it. Needs root and crun. */
 class UpCommandTest {
@@ -162,6 +164,84 @@ class UpCommandTest {
                     .isEqualTo(204);
             assertThat(server.get(server.printedKey(), SESSIONS).body()).doesNotContain("\"kept\"");
         }
+    }
+
+    @Test
+    void packsSessionsAwayIntoS3AndBringsThemBack(@TempDir Path home) throws Exception {
+        Path buckets = Files.createDirectory(home.resolve("s3"));
+        Path bucket = Files.createDirectory(buckets.resolve("bucket"));
+        try (TestingS3 s3 = TestingS3.start(buckets)) {
+            Map<String, String> env = Map.of(
+                    "BERTH_ARCHIVE",
+                    "s3://bucket/of/berth?endpoint=http://127.0.0.1:" + s3.port() + "&region=eu-central-1",
+                    "AWS_ACCESS_KEY_ID",
+                    TestingS3.CREDENTIALS.accessKeyId(),
+                    "AWS_SECRET_ACCESS_KEY",
+                    TestingS3.CREDENTIALS.secretAccessKey());
+            try (RunningServer server = RunningServer.start(data, env).awaitReady()) {
+                String key = server.printedKey();
+                assertThat(server.post(
+                                        key,
+                                        "/v1/sandbox/write",
+                                        "{\"session_id\":\"packed\",\"path\":\"a.txt\",\"content\":\"from afar\"}")
+                                .statusCode())
+                        .isEqualTo(200);
+                assertThat(server.post(key, "/v1/sessions/packed/archive", "").body())
+                        .contains("\"state\":\"archived\"");
+                assertThat(filesIn(bucket.resolve("of/berth"))).isPositive();
+                assertThat(server.post(key, "/v1/sandbox/read", "{\"session_id\":\"packed\",\"path\":\"a.txt\"}")
+                                .body())
+                        .contains("from afar");
+                assertThat(server.delete(key, SESSIONS + "/default/packed").statusCode())
+                        .isEqualTo(204);
+            }
+        }
+    }
+
+    private static long filesIn(Path directory) throws IOException {
+        try (Stream<Path> files = Files.walk(directory)) {
+            return files.filter(Files::isRegularFile).count();
+        }
+    }
+
+    @Test
+    void servesHttpsWithAKeyStore(@TempDir Path home) throws Exception {
+        Path store = home.resolve("keys.p12");
+        Path password = Files.writeString(home.resolve("password"), "only-for-this-test\n");
+        Path certificate = home.resolve("certificate.pem");
+        String keytool =
+                Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
+        List<String> opened =
+                List.of("-alias", "berth", "-keystore", store.toString(), "-storepass:file", password.toString());
+        run(Stream.concat(
+                Stream.of(keytool, "-genkeypair", "-keyalg", "EC", "-dname", "CN=berth", "-ext", "san=ip:127.0.0.1"),
+                opened.stream()));
+        run(Stream.concat(Stream.of(keytool, "-exportcert", "-rfc", "-file", certificate.toString()), opened.stream()));
+        Map<String, String> env =
+                Map.of("BERTH_TLS_KEYSTORE", store.toString(), "BERTH_TLS_PASSWORD_FILE", password.toString());
+        try (RunningServer server = RunningServer.start(data, env).awaitReady()) {
+            assertThat(server.url()).startsWith("https://127.0.0.1:");
+            String said = run(Stream.of(
+                    "curl",
+                    "--silent",
+                    "--show-error",
+                    "--cacert",
+                    certificate.toString(),
+                    "--write-out",
+                    " over HTTP/%{http_version}",
+                    "--header",
+                    "Authorization: Bearer " + server.printedKey(),
+                    server.url() + SESSIONS));
+            assertThat(said).contains("\"sessions\":").endsWith(" over HTTP/2");
+        }
+    }
+
+    private static String run(Stream<String> words) throws Exception {
+        Process process =
+                new ProcessBuilder(words.toList()).redirectErrorStream(true).start();
+        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(said).isZero();
+        return said;
     }
 
     @Test

@@ -11,6 +11,8 @@ import dev.berth.gateway.api.SessionApi;
 import dev.berth.gateway.api.SkillApi;
 import dev.berth.gateway.api.TenantApi;
 import dev.berth.gateway.api.ToolApi;
+import dev.berth.gateway.approval.ApprovalApi;
+import dev.berth.gateway.approval.Approvals;
 import dev.berth.gateway.auth.AdminKey;
 import dev.berth.gateway.auth.ApiKeys;
 import dev.berth.gateway.auth.Authenticator;
@@ -19,6 +21,7 @@ import dev.berth.gateway.auth.RateLimits;
 import dev.berth.gateway.config.SandboxConfigs;
 import dev.berth.gateway.config.Sealer;
 import dev.berth.gateway.http.Contract;
+import dev.berth.gateway.http.Contract.Operation;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.HttpServer;
 import dev.berth.gateway.http.SocketEndpoint;
@@ -34,12 +37,17 @@ import java.security.SecureRandom;
 import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The API, listening. */
 public final class Gateway implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
+
     private final HttpServer server;
     private final Sessions sessions;
     private final ApiKeys keys;
@@ -60,14 +68,16 @@ public final class Gateway implements AutoCloseable {
             PrometheusMeterRegistry meters) {
         Contract contract = Contract.load();
         ApiKeys keys = new ApiKeys(database);
-        SandboxConfigs configs = new SandboxConfigs(database, new Sealer(config.sealingKey()));
+        Sealer sealer = new Sealer(config.sealingKey());
+        SandboxConfigs configs = new SandboxConfigs(database, sealer, InstantSource.system());
         Skills skills = new Skills(database);
         SecureRandom random = new SecureRandom();
         OutputStore outputs =
                 OutputStore.open(config.outputs(), OutputStore.Bounds.DEFAULT, InstantSource.system(), random);
         Runner runner = new Runner(outputs, sessions.turns(), random);
         Interpreter interpreter = new Interpreter(outputs, sessions.turns(), random);
-        Calls calls = new Calls(sessions);
+        Approvals approvals = new Approvals(database, sealer, sessions, random, config.approvalPatience());
+        Calls calls = new Calls(sessions, approvals, config.tools());
         EventApi events = new EventApi(sessions);
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
@@ -80,6 +90,12 @@ public final class Gateway implements AutoCloseable {
         endpoints.putAll(new SkillApi(skills).endpoints());
         endpoints.putAll(new KeyApi(keys).endpoints());
         endpoints.putAll(new TenantApi(sessions).endpoints());
+        contract.operations().stream()
+                .filter(Operation::streams)
+                .forEach(operation -> endpoints.compute(
+                        operation.id(), (id, endpoint) -> approvals.around(id, Objects.requireNonNull(endpoint))));
+        endpoints.computeIfPresent("callTool", (_, endpoint) -> ToolApi.tellDenials(endpoint));
+        endpoints.putAll(new ApprovalApi(approvals).endpoints());
         Authenticator own = Authenticator.firstOf(new AdminKey(config.adminKey()), keys);
         Authenticator who = config.oidc()
                 .<Authenticator>map(issuer -> Authenticator.firstOf(own, new OidcTokens(issuer)))
@@ -90,7 +106,19 @@ public final class Gateway implements AutoCloseable {
         ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
                 Thread.ofPlatform().daemon().name("gateway").factory());
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
+        var _ = housekeeping.scheduleWithFixedDelay(quietly(approvals::sweep), 0, 5, TimeUnit.SECONDS);
         return new Gateway(server, sessions, keys, housekeeping);
+    }
+
+    /** A failure now is no reason never to try again. */
+    private static Runnable quietly(Runnable work) {
+        return () -> {
+            try {
+                work.run();
+            } catch (RuntimeException e) {
+                LOG.atWarn().addKeyValue("error", e.getMessage()).log("housekeeping.failed");
+            }
+        };
     }
 
     public int port() {
@@ -103,7 +131,7 @@ public final class Gateway implements AutoCloseable {
 
     @Override
     public void close() {
-        sessions.endFollowers(); // or the server would wait for those who only watch
+        sessions.signals().close(); // or the server would wait for those who only watch
         server.close();
         housekeeping.shutdownNow();
     }

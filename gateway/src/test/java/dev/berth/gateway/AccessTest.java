@@ -234,7 +234,7 @@ class AccessTest {
 
     @Test
     void whoAsksTooOftenIsToldWhenToComeBack() {
-        try (TestingBerth slow = new TestingBerth(1)) {
+        try (TestingBerth slow = new TestingBerth(config -> config.withRates(1, 2))) {
             String key = slow.tenant("eager");
             assertThat(slow.get(key, "/v1/keys").status()).isEqualTo(200);
             assertThat(slow.get(key, "/v1/keys").status()).isEqualTo(200);

@@ -415,17 +415,6 @@ class SandboxApiTest {
     }
 
     @Test
-    void aCallThatAPersonWouldHaveToAllowIsRefusedUntilOneCanBeAsked() {
-        berth.post(acme, "/v1/accounts/me/sandboxes", "{\"name\": \"careful\", \"config\": {\"persistent\": true}}");
-        JsonNode refused = tool("bash", "{\"session_id\":\"careful\",\"sandbox\":\"careful\",\"command\":\"true\"}");
-        assertThat(refused.path("error").path("code").asString()).isEqualTo("denied");
-        assertThat(tool("glob", "{\"session_id\":\"careful\",\"sandbox\":\"careful\",\"pattern\":\"*\"}")
-                        .path("ok")
-                        .asBoolean())
-                .isTrue();
-    }
-
-    @Test
     void anotherTenantsSessionOfTheSameNameIsAnotherComputer() {
         call("bash", "{\"session_id\":\"shared-name\",\"command\":\"echo mine > secret\"}");
         Reply other =

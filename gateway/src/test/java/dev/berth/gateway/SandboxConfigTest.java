@@ -115,6 +115,29 @@ class SandboxConfigTest {
     }
 
     @Test
+    void aChangeTakesEffectAtTheNextCall() {
+        berth.post(
+                acme, PATH, "{\"name\": \"live\", \"config\": {\"persistent\": true, \"permissionMode\": \"bypass\"}}");
+        assertThat(callWith("live").json().path("ok").asBoolean()).isTrue();
+        berth.send(acme, "PATCH", PATH + "/live", "{\"config\": {\"permissionMode\": \"ask\"}}");
+        assertThat(callWith("live").json().path("error").path("code").asString())
+                .isEqualTo("denied");
+        berth.send(
+                acme, "PATCH", PATH + "/live", "{\"name\": \"renamed\", \"config\": {\"permissionMode\": \"bypass\"}}");
+        assertThat(callWith("live").status()).isEqualTo(404);
+        assertThat(callWith("renamed").json().path("ok").asBoolean()).isTrue();
+        assertThat(berth.delete(acme, PATH + "/renamed").status()).isEqualTo(204);
+        assertThat(callWith("renamed").status()).isEqualTo(404);
+    }
+
+    private static Reply callWith(String config) {
+        return berth.post(
+                acme,
+                "/v1/tools/bash",
+                "{\"session_id\": \"live\", \"sandbox\": \"" + config + "\", \"command\": \"true\"}");
+    }
+
+    @Test
     void aNameIsTakenOnce() {
         assertThat(berth.post(acme, PATH, "{\"name\": \"once\"}").status()).isEqualTo(201);
         assertThat(berth.post(acme, PATH, "{\"name\": \"once\"}").status()).isEqualTo(409);

@@ -1,6 +1,7 @@
 package dev.berth.gateway;
 
 import dev.berth.gateway.auth.Scope;
+import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.ServerConfig;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.TestMachine;
@@ -13,7 +14,6 @@ import dev.berth.session.TenantLimits;
 import dev.berth.session.TestingDatabase;
 import dev.berth.session.store.Database;
 import dev.berth.session.store.DatabaseConfig;
-import dev.berth.tool.ToolSettings;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
@@ -27,6 +27,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -40,16 +41,25 @@ public final class TestingBerth implements AutoCloseable {
     private final TestingDatabase postgres = TestingDatabase.create();
     private final Database database = Database.open(DatabaseConfig.parse(postgres.url()));
     private final PrometheusMeterRegistry meters = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-    private final Sessions sessions;
-    private final Gateway gateway;
+    private final GatewayConfig config;
+    private Sessions sessions;
+    private Gateway gateway;
     private final HttpClient client = HttpClient.newHttpClient();
+    private final AnswerCheck contract = new AnswerCheck(Contract.load());
 
     public TestingBerth() {
-        this(0);
+        this(config -> config);
     }
 
-    public TestingBerth(double requestsPerSecond) {
-        sessions = Sessions.open(
+    public TestingBerth(UnaryOperator<GatewayConfig> changes) {
+        config = changes.apply(
+                GatewayConfig.of(ServerConfig.onLoopback(0), machine.data().resolve("outputs"), ADMIN, new byte[32]));
+        sessions = openSessions();
+        gateway = openGateway();
+    }
+
+    private Sessions openSessions() {
+        return Sessions.open(
                 SessionsConfig.of(machine.data().resolve("spool"))
                         .withSpec(SessionSpec.DEFAULT.withTemplate("host").withIdle(IdlePolicy.NEVER)),
                 machine.provider(),
@@ -58,20 +68,18 @@ public final class TestingBerth implements AutoCloseable {
                 meters,
                 "secret".getBytes(StandardCharsets.UTF_8),
                 _ -> Optional.empty());
-        gateway = Gateway.start(
-                new GatewayConfig(
-                        ServerConfig.onLoopback(0),
-                        ToolSettings.DEFAULT,
-                        machine.data().resolve("outputs"),
-                        ADMIN,
-                        new byte[32],
-                        requestsPerSecond,
-                        2,
-                        Optional.empty()),
-                sessions,
-                machine.provider(),
-                database,
-                meters);
+    }
+
+    private Gateway openGateway() {
+        return Gateway.start(config, sessions, machine.provider(), database, meters);
+    }
+
+    /** Stops the server and starts another on the same machine and database; it has another port. */
+    public void restart() {
+        gateway.close();
+        sessions.close();
+        sessions = openSessions();
+        gateway = openGateway();
     }
 
     public Sessions sessions() {
@@ -140,9 +148,16 @@ public final class TestingBerth implements AutoCloseable {
         return send(request.build());
     }
 
+    /** Asks, and fails if the answer is not one that the contract has for the operation. */
     public Reply send(HttpRequest request) {
         try {
             HttpResponse<String> response = client.send(request, HttpResponse.BodyHandlers.ofString());
+            contract.check(
+                    request.method(),
+                    request.uri().getRawPath(),
+                    response.statusCode(),
+                    response.headers().firstValue("Content-Type").orElse(""),
+                    response.body());
             return new Reply(response.statusCode(), response.body(), response);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -154,10 +169,22 @@ public final class TestingBerth implements AutoCloseable {
 
     /** A stream of events, read as they come. */
     public EventReader events(String key, String path, Map<String, String> headers) {
-        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url() + path))
-                .header("Authorization", "Bearer " + key)
-                .header("Accept", "text/event-stream");
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url() + path));
         headers.forEach(request::header);
+        return events(key, request);
+    }
+
+    /** A call whose events are read as they come. */
+    public EventReader stream(String key, String path, String json) {
+        return events(
+                key,
+                HttpRequest.newBuilder(URI.create(url() + path))
+                        .header("Content-Type", "application/json")
+                        .POST(HttpRequest.BodyPublishers.ofString(json)));
+    }
+
+    private EventReader events(String key, HttpRequest.Builder request) {
+        request.header("Authorization", "Bearer " + key).header("Accept", "text/event-stream");
         try {
             HttpResponse<InputStream> response =
                     client.send(request.build(), HttpResponse.BodyHandlers.ofInputStream());

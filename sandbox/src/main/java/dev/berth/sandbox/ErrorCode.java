@@ -1,6 +1,8 @@
 package dev.berth.sandbox;
 
+import java.util.Arrays;
 import java.util.Locale;
+import java.util.Optional;
 
 /** The closed set of ways in which something can fail. Each surface (HTTP, CLI, …) maps these and nothing else. */
 public enum ErrorCode {
@@ -22,6 +24,13 @@ public enum ErrorCode {
     UNAVAILABLE,
     /** This provider, runtime or machine cannot do it. */
     UNSUPPORTED;
+
+    /** The one of a name on the wire. */
+    public static Optional<ErrorCode> parse(String wireName) {
+        return Arrays.stream(values())
+                .filter(code -> code.wireName().equals(wireName))
+                .findFirst();
+    }
 
     /** The stable name on the wire, such as {@code not_found}. */
     public String wireName() {

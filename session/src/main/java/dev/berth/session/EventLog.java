@@ -2,6 +2,7 @@ package dev.berth.session;
 
 import dev.berth.sandbox.SandboxException;
 import dev.berth.session.store.Database;
+import dev.berth.session.store.Signals;
 import java.time.Duration;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
@@ -35,7 +36,7 @@ public final class EventLog implements AutoCloseable {
     private record Pending(SessionKey key, SessionEvent event, Optional<String> correlation, OffsetDateTime at) {}
 
     private final Database database;
-    private final EventFeed feed;
+    private final Signals signals;
     private final Journal journal;
     private final boolean auditCommands;
     private final BlockingQueue<Pending> queue = new ArrayBlockingQueue<>(QUEUE);
@@ -43,9 +44,9 @@ public final class EventLog implements AutoCloseable {
     private final AtomicLong dropped = new AtomicLong();
     private final Thread writer;
 
-    EventLog(Database database, EventFeed feed, Journal journal, boolean auditCommands) {
+    EventLog(Database database, Signals signals, Journal journal, boolean auditCommands) {
         this.database = database;
-        this.feed = feed;
+        this.signals = signals;
         this.journal = journal;
         this.auditCommands = auditCommands;
         this.writer = Thread.ofVirtual().name("event log").start(this::writeAsTheyCome);
@@ -53,7 +54,12 @@ public final class EventLog implements AutoCloseable {
 
     /** The events of a session after a number as they come. */
     public EventFollower follow(SessionKey key, long after) {
-        return new EventFollower(this, feed, key, after);
+        return new EventFollower(this, signals.waiter(topic(key)), key, after);
+    }
+
+    /** What those wait for who follow a session's events. */
+    static String topic(SessionKey key) {
+        return "events/" + key;
     }
 
     /** The events of a session after a number, in order. Those still queued in a server come later. */
@@ -135,7 +141,7 @@ public final class EventLog implements AutoCloseable {
                 batch.stream().filter(pending -> !queue.offer(pending)).forEach(_ -> dropped.incrementAndGet());
                 throw e;
             }
-            batch.stream().map(Pending::key).distinct().forEach(feed::wrote);
+            batch.stream().map(Pending::key).distinct().forEach(key -> signals.tell(topic(key)));
         }
         long lost = dropped.getAndSet(0);
         if (lost > 0) {

@@ -1,6 +1,7 @@
 package dev.berth.session;
 
 import dev.berth.sandbox.SandboxException;
+import dev.berth.session.store.Signals;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
@@ -18,16 +19,16 @@ final class Journal {
     private static final Logger LOG = LoggerFactory.getLogger("dev.berth.session");
 
     private final MeterRegistry meters;
-    private final EventFeed feed;
+    private final Signals signals;
 
-    Journal(MeterRegistry meters, EventFeed feed) {
+    Journal(MeterRegistry meters, Signals signals) {
         this.meters = meters;
-        this.feed = feed;
+        this.signals = signals;
     }
 
     /** Of an event that was written. */
     void tell(SessionInfo session, SessionEvent event) {
-        feed.wrote(session.key());
+        signals.tell(EventLog.topic(session.key()));
         count(event.type());
         LoggingEventBuilder line = LOG.atInfo()
                 .addKeyValue("tenant", session.key().tenant())

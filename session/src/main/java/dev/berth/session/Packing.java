@@ -18,7 +18,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.security.DigestInputStream;
 import java.security.DigestOutputStream;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HexFormat;
@@ -86,7 +85,7 @@ final class Packing {
     SessionInfo.Archive pack(Sandbox sandbox, BooleanSupplier wanted) throws IOException {
         Path file = spoolFile();
         try {
-            MessageDigest digest = sha256();
+            MessageDigest digest = Sha256.digest();
             try (OutputStream raw = Files.newOutputStream(file);
                     ZstdOutputStream zstd = new ZstdOutputStream(
                             new DigestOutputStream(new BufferedOutputStream(raw, 1 << 16), digest))) {
@@ -116,7 +115,7 @@ final class Packing {
         Path content = spoolFile();
         try {
             archives.get(archive.name(), packed);
-            MessageDigest digest = sha256();
+            MessageDigest digest = Sha256.digest();
             try (InputStream raw = new DigestInputStream(Files.newInputStream(packed), digest);
                     InputStream zstd = new ZstdInputStream(raw)) {
                 Files.copy(zstd, content);
@@ -143,14 +142,6 @@ final class Packing {
     private Path spoolFile() throws IOException {
         Files.createDirectories(spool, OWNER_ONLY);
         return spool.resolve(UUID.randomUUID() + SUFFIX);
-    }
-
-    private static MessageDigest sha256() {
-        try {
-            return MessageDigest.getInstance("SHA-256");
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every JDK has SHA-256", e);
-        }
     }
 
     /**

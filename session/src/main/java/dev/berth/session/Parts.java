@@ -3,6 +3,7 @@ package dev.berth.session;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.session.store.Database;
+import dev.berth.session.store.Signals;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
@@ -19,7 +20,7 @@ record Parts(
         SandboxProvider provider,
         Database database,
         Archives archives,
-        EventFeed feed,
+        Signals signals,
         Journal journal,
         KeyLocks locks,
         Map<SessionKey, Live> lives,

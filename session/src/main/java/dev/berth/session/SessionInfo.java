@@ -29,6 +29,7 @@ public record SessionInfo(
         Limits limits,
         Map<String, String> env,
         IdlePolicy idle,
+        PermissionMode permissionMode,
         boolean pinned,
         boolean deleteRequested,
         int turn,

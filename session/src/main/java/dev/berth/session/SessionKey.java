@@ -3,9 +3,6 @@ package dev.berth.session;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxId;
 import java.math.BigInteger;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Locale;
 import java.util.regex.Pattern;
 
@@ -58,14 +55,8 @@ public record SessionKey(String tenant, String id) {
     }
 
     private String hash() {
-        try {
-            byte[] digest =
-                    MessageDigest.getInstance("SHA-256").digest(toString().getBytes(StandardCharsets.UTF_8));
-            String text = new BigInteger(1, digest).toString(32);
-            return text.substring(text.length() - HASH);
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every JDK has SHA-256", e);
-        }
+        String text = new BigInteger(1, Sha256.of(toString())).toString(32);
+        return text.substring(text.length() - HASH);
     }
 
     /** A tenant has no '/', so this is unambiguous. */

@@ -27,7 +27,7 @@ final class SessionTable {
 
     private static final String COLUMNS = """
             tenant, id, channel, state, version, provider, location, sandbox_id, template, limits::text AS limits, \
-            env::text AS env, pinned, delete_requested, turn, auto_checkpoint, keep_checkpoints, agent_session_id, \
+            env::text AS env, permission_mode, pinned, delete_requested, turn, auto_checkpoint, keep_checkpoints, agent_session_id, \
             preview_url, preview_token_hash, preview_expires_at, archive_name, archive_sha256, archive_bytes, archive_template, \
             loss::text AS loss, resume_fail_count, last_error, retry_at, disk_bytes, last_seq, created_at, updated_at, \
             last_activity_at, paused_at, resumed_at, stopped_at, archived_at, destroyed_at, \
@@ -118,20 +118,18 @@ final class SessionTable {
     }
 
     /** What a server knows of a session in its memory. */
-    record Activity(SessionKey key, Duration ago, Optional<Long> diskBytes) {}
+    record Activity(SessionKey key, Duration ago) {}
 
     static void touch(Handle handle, Collection<Activity> activities) {
         PreparedBatch batch = handle.prepareBatch("""
                 UPDATE sessions SET
-                    last_activity_at = greatest(last_activity_at, now() - :ago * interval '1 millisecond'),
-                    disk_bytes = coalesce(:disk::bigint, disk_bytes)
+                    last_activity_at = greatest(last_activity_at, now() - :ago * interval '1 millisecond')
                 WHERE tenant = :tenant AND id = :id""");
         // Sorted, so that two servers that write to the same sessions lock their rows in the same order.
         List<Activity> sorted = new ArrayList<>(activities);
         sorted.sort(Comparator.comparing(activity -> activity.key().toString()));
         for (Activity activity : sorted) {
             batch.bind("ago", activity.ago().toMillis())
-                    .bind("disk", activity.diskBytes().orElse(null))
                     .bind("tenant", activity.key().tenant())
                     .bind("id", activity.key().id())
                     .add();
@@ -160,6 +158,7 @@ final class SessionTable {
                         millis(row, "archive_after"),
                         millis(row, "delete_after"),
                         millis(row, "lifetime")),
+                PermissionMode.parse(text(row, "permission_mode")),
                 row.getBoolean("pinned"),
                 row.getBoolean("delete_requested"),
                 row.getInt("turn"),

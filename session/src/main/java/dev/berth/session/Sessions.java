@@ -7,6 +7,7 @@ import dev.berth.sandbox.SandboxProvider;
 import dev.berth.sandbox.Usage;
 import dev.berth.session.SessionTable.Activity;
 import dev.berth.session.store.Database;
+import dev.berth.session.store.Signals;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
@@ -61,7 +62,10 @@ public final class Sessions implements AutoCloseable {
         this.settlement = new Settlement(parts, removal, packing);
         this.turns = new Turns(parts);
         this.events = new EventLog(
-                parts.database(), parts.feed(), parts.journal(), parts.config().auditCommands());
+                parts.database(),
+                parts.signals(),
+                parts.journal(),
+                parts.config().auditCommands());
         this.janitor = new Janitor(parts, sleep, removal, this::flush);
     }
 
@@ -82,14 +86,14 @@ public final class Sessions implements AutoCloseable {
         String installation = database.query(handle -> handle.createQuery("SELECT id::text FROM installation")
                 .mapTo(String.class)
                 .one());
-        EventFeed feed = new EventFeed(database);
+        Signals signals = new Signals(database);
         Parts parts = new Parts(
                 config,
                 provider,
                 database,
                 archives,
-                feed,
-                new Journal(meters, feed),
+                signals,
+                new Journal(meters, signals),
                 new KeyLocks(),
                 new ConcurrentHashMap<>(),
                 installation,
@@ -279,6 +283,11 @@ public final class Sessions implements AutoCloseable {
         change(key, RowChange.none().set("pinned", pinned), "session.pinned");
     }
 
+    /** Changes which calls in it a person has to allow first. */
+    public void permit(SessionKey key, PermissionMode mode) {
+        change(key, RowChange.none().set("permission_mode", mode.toString()), "session.permissions.changed");
+    }
+
     public void idle(SessionKey key, IdlePolicy idle) {
         RowChange change = RowChange.none()
                 .interval("pause_after", idle.pauseAfter())
@@ -422,7 +431,7 @@ public final class Sessions implements AutoCloseable {
         List<Live> taken = new ArrayList<>();
         parts.lives().forEach((key, live) -> {
             if (live.takeUsed()) {
-                used.add(new Activity(key, live.idle(), Optional.empty()));
+                used.add(new Activity(key, live.idle()));
                 taken.add(live);
             }
         });
@@ -477,9 +486,9 @@ public final class Sessions implements AutoCloseable {
         Gauge.builder("berth.sessions.here", parts.lives(), Map::size).register(meters);
     }
 
-    /** Ends everybody who follows events, so that a server that stops need not wait for them. */
-    public void endFollowers() {
-        parts.feed().close();
+    /** By which those are woken who wait for a change in the database. */
+    public Signals signals() {
+        return parts.signals();
     }
 
     /** Writes down what is in memory and lets go. Sandboxes stay as they are. */
@@ -500,7 +509,7 @@ public final class Sessions implements AutoCloseable {
         } catch (SandboxException e) {
             parts.journal().trouble("flush.failed", e);
         } finally {
-            parts.feed().close();
+            parts.signals().close();
         }
     }
 }

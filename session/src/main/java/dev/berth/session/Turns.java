@@ -30,7 +30,7 @@ public final class Turns {
             EventLog.append(handle, key, SessionEvent.of("turn.begin").by(actor));
             return SessionTable.find(handle, key).orElseThrow(() -> unknown(key));
         });
-        parts.feed().wrote(key);
+        parts.signals().tell(EventLog.topic(key));
         return begun;
     }
 

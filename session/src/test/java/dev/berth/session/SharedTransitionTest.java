@@ -17,7 +17,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -157,7 +156,7 @@ class SharedTransitionTest {
         List<Activity> one = new ArrayList<>();
         for (int i = 0; i < 20; i++) {
             sessions.resolve(key("key-" + i), SPEC).close();
-            one.add(new Activity(key("key-" + i), Duration.ZERO, Optional.empty()));
+            one.add(new Activity(key("key-" + i), Duration.ZERO));
         }
         try (ExecutorService servers = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Future<Integer>> flushes = new ArrayList<>();

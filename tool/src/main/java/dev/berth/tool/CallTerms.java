@@ -17,13 +17,6 @@ final class CallTerms {
 
     private CallTerms() {}
 
-    static void checkWritable(ToolSettings settings) {
-        if (settings.readOnly()) {
-            throw SandboxException.denied(
-                    "this workspace is read-only, so nothing can be run in it; read, glob and grep work");
-        }
-    }
-
     static void checkLanguage(ToolSettings settings, Language language) {
         if (!settings.languages().contains(language)) {
             throw SandboxException.denied(

@@ -10,7 +10,7 @@ import java.nio.charset.StandardCharsets;
  * the spool. Used by one thread at a time.
  */
 final class Capture {
-    /** Where the whole stream is kept. */
+    /** Where the whole stream is kept, or heard. */
     interface Spool {
         void write(byte[] bytes, int offset, int length);
     }
@@ -18,6 +18,7 @@ final class Capture {
     private final int headLimit;
     private final int tailLimit;
     private final Spool spool;
+    private final Spool tap;
     private final ByteArrayOutputStream head = new ByteArrayOutputStream();
     /** The last bytes beyond the head; the one that is overwritten next is at {@code (total - head) % tailLimit}. */
     private byte[] tail = new byte[0];
@@ -25,12 +26,19 @@ final class Capture {
     private long total;
 
     Capture(int limit, Spool spool) {
+        this(limit, spool, (_, _, _) -> {});
+    }
+
+    /** @param tap hears everything as it comes */
+    Capture(int limit, Spool spool, Spool tap) {
         this.headLimit = limit / 2;
         this.tailLimit = limit - limit / 2;
         this.spool = spool;
+        this.tap = tap;
     }
 
     void write(byte[] bytes, int offset, int length) {
+        tap.write(bytes, offset, length);
         if (cut()) {
             spool.write(bytes, offset, length);
         } else if (total + length > headLimit + tailLimit) {

@@ -14,13 +14,18 @@ final class CapturedOutput implements AutoCloseable {
     /** Guarded by this: the streams are read by a thread each. */
     private Optional<OutputStore.Writing> writing = Optional.empty();
 
-    CapturedOutput(OutputStore store, SessionKey session, int limit) {
+    CapturedOutput(OutputStore store, SessionKey session, int limit, OutputTap tap) {
         this.store = store;
         this.session = session;
-        this.stdout =
-                new Capture(limit, (bytes, offset, length) -> writing().write(Stream.STDOUT, bytes, offset, length));
-        this.stderr =
-                new Capture(limit, (bytes, offset, length) -> writing().write(Stream.STDERR, bytes, offset, length));
+        this.stdout = capture(Stream.STDOUT, limit, tap);
+        this.stderr = capture(Stream.STDERR, limit, tap);
+    }
+
+    private Capture capture(Stream stream, int limit, OutputTap tap) {
+        return new Capture(
+                limit,
+                (bytes, offset, length) -> writing().write(stream, bytes, offset, length),
+                (bytes, offset, length) -> tap.output(stream, bytes, offset, length));
     }
 
     private synchronized OutputStore.Writing writing() {

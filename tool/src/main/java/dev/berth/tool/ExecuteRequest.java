@@ -15,6 +15,7 @@ import java.util.regex.Pattern;
  * @param timeout the settings' one if empty
  * @param context whose state to go on with; none if empty, then the code starts from nothing and leaves nothing
  * @param changes whether to tell which files were created, modified and deleted
+ * @param tap hears the output as it comes
  */
 public record ExecuteRequest(
         Language language,
@@ -23,7 +24,8 @@ public record ExecuteRequest(
         Map<String, String> env,
         Optional<Duration> timeout,
         Optional<String> context,
-        boolean changes) {
+        boolean changes,
+        OutputTap tap) {
     public static final String DEFAULT_CONTEXT = "default";
 
     private static final int LONGEST = 1 << 20;
@@ -46,15 +48,16 @@ public record ExecuteRequest(
     }
 
     public static ExecuteRequest of(Language language, String code, String cwd) {
-        return new ExecuteRequest(language, code, cwd, Map.of(), Optional.empty(), Optional.empty(), false);
+        return new ExecuteRequest(
+                language, code, cwd, Map.of(), Optional.empty(), Optional.empty(), false, OutputTap.NONE);
     }
 
     public ExecuteRequest withEnv(Map<String, String> newEnv) {
-        return new ExecuteRequest(language, code, cwd, newEnv, timeout, context, changes);
+        return new ExecuteRequest(language, code, cwd, newEnv, timeout, context, changes, tap);
     }
 
     public ExecuteRequest withTimeout(Duration newTimeout) {
-        return new ExecuteRequest(language, code, cwd, env, Optional.of(newTimeout), context, changes);
+        return new ExecuteRequest(language, code, cwd, env, Optional.of(newTimeout), context, changes, tap);
     }
 
     public ExecuteRequest stateful() {
@@ -62,10 +65,14 @@ public record ExecuteRequest(
     }
 
     public ExecuteRequest inContext(String name) {
-        return new ExecuteRequest(language, code, cwd, env, timeout, Optional.of(name), changes);
+        return new ExecuteRequest(language, code, cwd, env, timeout, Optional.of(name), changes, tap);
     }
 
     public ExecuteRequest withChanges() {
-        return new ExecuteRequest(language, code, cwd, env, timeout, context, true);
+        return new ExecuteRequest(language, code, cwd, env, timeout, context, true, tap);
+    }
+
+    public ExecuteRequest withTap(OutputTap newTap) {
+        return new ExecuteRequest(language, code, cwd, env, timeout, context, changes, newTap);
     }
 }

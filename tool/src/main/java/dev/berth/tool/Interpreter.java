@@ -81,7 +81,7 @@ public final class Interpreter {
      *     sandbox has no program for; {@code conflict} if the interpreter stayed busy with other calls
      */
     public ExecuteResult execute(Session session, ToolSettings settings, ExecuteRequest request) {
-        CallTerms.checkWritable(settings);
+        settings.requireWritable();
         CallTerms.checkLanguage(settings, request.language());
         Duration timeout = CallTerms.timeout(settings, request.timeout());
         session.beforeWrite();
@@ -133,7 +133,8 @@ public final class Interpreter {
                 ? shell.stdin()
                 : Optional.of(new ByteArrayInputStream(driver.request(secret, settings.outputBytes(), request.code())));
         long began = System.nanoTime();
-        try (CapturedOutput output = new CapturedOutput(outputs, session.key(), settings.outputBytes())) {
+        try (CapturedOutput output =
+                new CapturedOutput(outputs, session.key(), settings.outputBytes(), request.tap())) {
             FrameScanner stdout = new FrameScanner(secret, true, true, output.stdout()::write);
             FrameScanner stderr = new FrameScanner(secret, true, false, output.stderr()::write);
             Exit exit = supported(
@@ -168,7 +169,8 @@ public final class Interpreter {
         try {
             Attached attached = attach(session.sandbox(), name, slot, settings, request, timeout);
             try (RunningCommand _ = attached.command();
-                    CapturedOutput output = new CapturedOutput(outputs, session.key(), settings.outputBytes())) {
+                    CapturedOutput output =
+                            new CapturedOutput(outputs, session.key(), settings.outputBytes(), request.tap())) {
                 return call(session.sandbox(), name, settings, request, timeout, slot, attached, output, began);
             }
         } catch (SandboxException e) {

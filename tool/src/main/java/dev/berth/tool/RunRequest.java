@@ -17,6 +17,7 @@ import java.util.Optional;
  * @param timeout the settings' one if empty
  * @param stdin read to its end and given to the command, which sees the end of file at once if empty
  * @param changes whether to tell which files were created, modified and deleted
+ * @param tap hears the output as it comes
  */
 public record RunRequest(
         List<String> argv,
@@ -24,7 +25,8 @@ public record RunRequest(
         Map<String, String> env,
         Optional<Duration> timeout,
         Optional<InputStream> stdin,
-        boolean changes) {
+        boolean changes,
+        OutputTap tap) {
     /** An argument has at most 131071 bytes, see execve(2). What is longer is handed over as input. */
     private static final int LONG = 100_000;
 
@@ -54,15 +56,15 @@ public record RunRequest(
     }
 
     public static RunRequest argv(List<String> argv, String cwd) {
-        return new RunRequest(argv, cwd, Map.of(), Optional.empty(), Optional.empty(), false);
+        return new RunRequest(argv, cwd, Map.of(), Optional.empty(), Optional.empty(), false, OutputTap.NONE);
     }
 
     public RunRequest withEnv(Map<String, String> newEnv) {
-        return new RunRequest(argv, cwd, newEnv, timeout, stdin, changes);
+        return new RunRequest(argv, cwd, newEnv, timeout, stdin, changes, tap);
     }
 
     public RunRequest withTimeout(Duration newTimeout) {
-        return new RunRequest(argv, cwd, env, Optional.of(newTimeout), stdin, changes);
+        return new RunRequest(argv, cwd, env, Optional.of(newTimeout), stdin, changes, tap);
     }
 
     public RunRequest withStdin(InputStream newStdin) {
@@ -70,10 +72,14 @@ public record RunRequest(
             throw SandboxException.invalid("a command of more than " + LONG
                     + " bytes can have no input of its own; write one of the two to a file");
         }
-        return new RunRequest(argv, cwd, env, timeout, Optional.of(newStdin), changes);
+        return new RunRequest(argv, cwd, env, timeout, Optional.of(newStdin), changes, tap);
     }
 
     public RunRequest withChanges() {
-        return new RunRequest(argv, cwd, env, timeout, stdin, true);
+        return new RunRequest(argv, cwd, env, timeout, stdin, true, tap);
+    }
+
+    public RunRequest withTap(OutputTap newTap) {
+        return new RunRequest(argv, cwd, env, timeout, stdin, changes, newTap);
     }
 }

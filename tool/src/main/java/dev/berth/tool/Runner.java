@@ -34,7 +34,7 @@ public final class Runner {
      *     read-only workspace; {@code unsupported} if changes are asked for and the provider cannot tell them
      */
     public RunResult run(Session session, ToolSettings settings, RunRequest request) {
-        CallTerms.checkWritable(settings);
+        settings.requireWritable();
         Duration timeout = CallTerms.timeout(settings, request.timeout());
         String mark = mark(random);
         Command command = Command.of(request.argv())
@@ -50,7 +50,8 @@ public final class Runner {
 
     private RunResult run(Session session, ToolSettings settings, RunRequest request, Command command, String mark) {
         long began = System.nanoTime();
-        try (CapturedOutput output = new CapturedOutput(outputs, session.key(), settings.outputBytes())) {
+        try (CapturedOutput output =
+                new CapturedOutput(outputs, session.key(), settings.outputBytes(), request.tap())) {
             Exit exit = Execution.run(
                     session.sandbox(), command, request.stdin(), output.stdout()::write, output.stderr()::write);
             if (exit.timedOut()) {

@@ -35,6 +35,18 @@ public record ToolSettings(
         }
     }
 
+    /** Refuses whatever could write. */
+    public void requireWritable() {
+        if (readOnly) {
+            throw SandboxException.denied(
+                    "this workspace is read-only, so nothing can be run or written in it; read, glob and grep work");
+        }
+    }
+
+    public ToolSettings asReadOnly() {
+        return new ToolSettings(timeout, longestTimeout, outputBytes, languages, env, true);
+    }
+
     public ToolSettings withTimeouts(Duration usual, Duration longest) {
         return new ToolSettings(usual, longest, outputBytes, languages, env, readOnly);
     }

@@ -12,8 +12,8 @@ import java.util.Optional;
 import java.util.UUID;
 
 /** A real S3 server in a process of its own, from {@code testing-s3}, on a free port. It ends with this process at the latest. */
-final class TestingS3 implements AutoCloseable {
-    static final S3Config.Credentials CREDENTIALS =
+public final class TestingS3 implements AutoCloseable {
+    public static final S3Config.Credentials CREDENTIALS =
             new S3Config.Credentials("testing-access", "testing-secret-" + UUID.randomUUID(), Optional.empty());
 
     private final Process process;
@@ -27,7 +27,7 @@ final class TestingS3 implements AutoCloseable {
     }
 
     /** Serves the directories in one as buckets. What it logs goes into a file beside that. */
-    static TestingS3 start(Path data) throws IOException {
+    public static TestingS3 start(Path data) throws IOException {
         Path testing = Path.of(System.getProperty("berth.test.s3"));
         Path log = data.resolveSibling(data.getFileName() + ".log");
         Path logging = Files.writeString(data.resolveSibling(data.getFileName() + ".logback.xml"), """
@@ -62,7 +62,7 @@ final class TestingS3 implements AutoCloseable {
         }
     }
 
-    int port() {
+    public int port() {
         return port;
     }
 

@@ -87,16 +87,12 @@ public record ServerSettings(Values values) {
     }
 
     public GatewayConfig gateway(String adminKey, byte[] sealingKey) {
-        return new GatewayConfig(
-                http(),
-                ToolSettings.DEFAULT.withTimeouts(
-                        values.get(Settings.TOOLS_TIMEOUT), values.get(Settings.TOOLS_LONGEST_TIMEOUT)),
-                data().resolve("outputs"),
-                adminKey,
-                sealingKey,
-                values.get(Settings.RATE_PER_SECOND),
-                values.get(Settings.RATE_BURST),
-                oidc());
+        return GatewayConfig.of(http(), data().resolve("outputs"), adminKey, sealingKey)
+                .withTools(ToolSettings.DEFAULT.withTimeouts(
+                        values.get(Settings.TOOLS_TIMEOUT), values.get(Settings.TOOLS_LONGEST_TIMEOUT)))
+                .withRates(values.get(Settings.RATE_PER_SECOND), values.get(Settings.RATE_BURST))
+                .withOidc(oidc())
+                .withApprovalPatience(values.get(Settings.APPROVAL_TIMEOUT));
     }
 
     private Optional<OidcConfig> oidc() {

@@ -161,6 +161,8 @@ public final class Settings {
             Setting.of("tools.timeout", Types.TIME, "30s", "How long a call may take that does not say.");
     public static final Setting<Duration> TOOLS_LONGEST_TIMEOUT =
             Setting.of("tools.longest-timeout", Types.TIME, "10m", "How long a call may ask for.");
+    public static final Setting<Duration> APPROVAL_TIMEOUT = Setting.of(
+            "approval.timeout", Types.TIME, "10m", "How long a person has to allow a call before it counts as denied.");
 
     // ---- sessions ------------------------------------------------------------------------------------------------
 
@@ -305,6 +307,7 @@ public final class Settings {
                         IDLE_LIFETIME,
                         TOOLS_TIMEOUT,
                         TOOLS_LONGEST_TIMEOUT,
+                        APPROVAL_TIMEOUT,
                         AUDIT_COMMANDS));
         parts.put("The tenant `default`", List.of(TENANT_SESSIONS, TENANT_CREATED, TENANT_MEMORY, TENANT_DISK));
         parts.put("What is kept and told", List.of(DATABASE_URL, ARCHIVE, LOG_LEVEL, LOG_FORMAT));

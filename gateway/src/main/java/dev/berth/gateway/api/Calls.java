@@ -1,14 +1,20 @@
 package dev.berth.gateway.api;
 
+import dev.berth.gateway.approval.ApprovalNeeded;
+import dev.berth.gateway.approval.Approvals;
+import dev.berth.gateway.http.Exchange;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.session.IdlePolicy;
 import dev.berth.session.Loss;
+import dev.berth.session.PermissionMode;
 import dev.berth.session.Session;
 import dev.berth.session.SessionKey;
 import dev.berth.session.SessionSpec;
 import dev.berth.session.Sessions;
+import dev.berth.tool.ToolSettings;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.UUID;
@@ -21,9 +27,14 @@ public final class Calls {
     private static final Duration SURELY_OVER = Duration.ofHours(2);
 
     private final Sessions sessions;
+    private final Approvals approvals;
+    private final ToolSettings settings;
 
-    public Calls(Sessions sessions) {
+    /** @param settings of the server; a read-only one lets no call write, whichever way it came */
+    public Calls(Sessions sessions, Approvals approvals, ToolSettings settings) {
         this.sessions = sessions;
+        this.approvals = approvals;
+        this.settings = settings;
     }
 
     /** What a session is made like that nobody says more about. */
@@ -31,14 +42,40 @@ public final class Calls {
         return sessions.spec();
     }
 
+    /** What a call does to the computer. If it may write, the files are kept first, if the session wants that. */
+    enum Access {
+        READ,
+        /** Writes what the tenant keeps here anyway, so that nobody has to be asked. */
+        STAGE,
+        WRITE,
+        RUN
+    }
+
     /**
      * A call.
      *
-     * @param who for the session's log
      * @param what the tool
-     * @param writes whether it may write: then the files are kept first, if the session wants that
+     * @param mode whether a person has to allow it, whatever the session says
      */
-    record Call(String who, String what, Optional<String> text, boolean writes) {}
+    record Call(Exchange exchange, String what, Optional<String> text, Access access, PermissionMode mode) {
+        Call(Exchange exchange, String what, Optional<String> text, Access access) {
+            this(exchange, what, text, access, PermissionMode.BYPASS);
+        }
+
+        String who() {
+            return exchange.caller().name();
+        }
+
+        boolean mustBeAllowed(PermissionMode session) {
+            PermissionMode strictest = mode.stricter(session);
+            return !exchange.allowed()
+                    && switch (access) {
+                        case READ, STAGE -> false;
+                        case WRITE -> strictest.asksToWrite();
+                        case RUN -> strictest.asksToRun();
+                    };
+        }
+    }
 
     /** What came of it, and what the computer lost before, which the model has to know. */
     record Outcome<T>(T value, Optional<String> loss) {}
@@ -66,8 +103,21 @@ public final class Calls {
 
     private <T> Outcome<T> once(
             SessionKey key, SessionSpec spec, Call call, Function<Session, T> work, ToIntFunction<T> exit) {
+        if (call.access() != Access.READ) {
+            settings.requireWritable();
+        }
         try (Session session = sessions.resolve(key, spec)) {
-            if (call.writes()) {
+            call.exchange()
+                    .events()
+                    .event(
+                            "state",
+                            Map.of(
+                                    "session_id",
+                                    key.id(),
+                                    "state",
+                                    session.info().state().toString()));
+            permit(call, session);
+            if (call.access() != Access.READ) {
                 session.beforeWrite();
             }
             long began = System.nanoTime();
@@ -92,6 +142,16 @@ public final class Calls {
         }
     }
 
+    private void permit(Call call, Session session) {
+        if (call.mustBeAllowed(session.info().permissionMode()) && !approvals.granted(session.key(), call.what())) {
+            if (!call.exchange().isJson()) {
+                throw SandboxException.denied("'" + call.what() + "' has to be allowed by a person in this session, and"
+                        + " what is streamed cannot wait for that; use a call with a JSON body");
+            }
+            throw new ApprovalNeeded(Optional.of(session.key()), call.what());
+        }
+    }
+
     /** The session, up until it is closed, for something that goes on after the call. */
     Session open(SessionKey key, Call call) {
         Session session = sessions.resolve(key);
@@ -101,10 +161,14 @@ public final class Calls {
 
     /** In a computer that is made for this call and gone afterwards. */
     <T> Outcome<T> alone(String tenant, SessionSpec spec, Call call, Function<Session, T> work, ToIntFunction<T> exit) {
+        if (call.mustBeAllowed(PermissionMode.BYPASS)) {
+            throw new ApprovalNeeded(Optional.empty(), call.what());
+        }
+        Call allowed = new Call(call.exchange(), call.what(), call.text(), call.access());
         SessionKey key = SessionKey.of(tenant, "once:" + UUID.randomUUID());
         SessionSpec brief = spec.withIdle(IdlePolicy.NEVER.lifetime(SURELY_OVER));
         try {
-            return once(key, brief, call, work, exit);
+            return once(key, brief, allowed, work, exit);
         } finally {
             if (sessions.find(key).isPresent()) {
                 sessions.delete(key);

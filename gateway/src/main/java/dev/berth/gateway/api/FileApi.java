@@ -1,5 +1,6 @@
 package dev.berth.gateway.api;
 
+import dev.berth.gateway.api.Calls.Access;
 import dev.berth.gateway.api.Calls.Call;
 import dev.berth.gateway.http.Answer;
 import dev.berth.gateway.http.Endpoint;
@@ -40,8 +41,7 @@ public final class FileApi {
 
     private Answer download(Exchange exchange) {
         String path = Workspace.path(exchange.query("path").orElseThrow());
-        Session session =
-                calls.open(key(exchange), new Call(exchange.caller().name(), "download", Optional.empty(), false));
+        Session session = calls.open(key(exchange), new Call(exchange, "download", Optional.empty(), Access.READ));
         boolean handedOver = false;
         try {
             Workspace workspace = Workspace.of(session.sandbox());
@@ -94,7 +94,7 @@ public final class FileApi {
         if (path.equals(Workspace.TOP)) {
             throw SandboxException.invalid("the path is the workspace itself; name a file in it");
         }
-        Call call = new Call(exchange.caller().name(), "upload", Optional.empty(), true);
+        Call call = new Call(exchange, "upload", Optional.empty(), Access.WRITE);
         long size = calls.in(key(exchange), calls.defaults(), call, session -> store(exchange, session, path), _ -> 0)
                 .value();
         return Answer.ok(Map.of("path", path, "bytes_written", size));

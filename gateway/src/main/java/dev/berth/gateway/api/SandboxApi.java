@@ -1,5 +1,6 @@
 package dev.berth.gateway.api;
 
+import dev.berth.gateway.api.Calls.Access;
 import dev.berth.gateway.api.Calls.Call;
 import dev.berth.gateway.api.Calls.Outcome;
 import dev.berth.gateway.http.Answer;
@@ -81,13 +82,14 @@ public final class SandboxApi {
                 exchange,
                 "execute",
                 Optional.of(code),
-                true,
+                Access.RUN,
                 session -> {
                     ExecuteRequest request = ExecuteRequest.of(
                                     language,
                                     code,
                                     Workspace.of(session.sandbox()).directory())
-                            .withEnv(env(body));
+                            .withEnv(env(body))
+                            .withTap(OutputEvents.to(exchange.events()));
                     if (body.has("timeout")) {
                         request = request.withTimeout(seconds(body));
                     }
@@ -108,14 +110,16 @@ public final class SandboxApi {
                 exchange,
                 "bash",
                 Optional.of(command),
-                true,
+                Access.RUN,
                 session -> {
                     Workspace workspace = Workspace.of(session.sandbox());
                     String cwd = body.has("cwd")
                             ? workspace.directory() + "/"
                                     + Workspace.path(body.path("cwd").asString())
                             : workspace.directory();
-                    RunRequest request = RunRequest.bash(command, cwd).withEnv(env(body));
+                    RunRequest request = RunRequest.bash(command, cwd)
+                            .withEnv(env(body))
+                            .withTap(OutputEvents.to(exchange.events()));
                     if (body.has("timeout")) {
                         request = request.withTimeout(seconds(body));
                     }
@@ -187,7 +191,7 @@ public final class SandboxApi {
                 body.path("path").asString(),
                 body.path("offset").asLong(1),
                 body.path("limit").asInt(TextRead.DEFAULT_LIMIT));
-        TextPage page = files(exchange, "read", false, wanted::run);
+        TextPage page = files(exchange, "read", Access.READ, wanted::run);
         Map<String, Object> shown = new LinkedHashMap<>();
         shown.put("content", page.content());
         shown.put("path", page.path());
@@ -204,7 +208,7 @@ public final class SandboxApi {
         ObjectNode body = exchange.body();
         BinaryRead wanted = new BinaryRead(
                 body.path("path").asString(), body.path("max_bytes").asLong(BinaryRead.DEFAULT_BYTES));
-        BinaryRead.Content content = files(exchange, "read_binary", false, wanted::run);
+        BinaryRead.Content content = files(exchange, "read_binary", Access.READ, wanted::run);
         return Answer.ok(Map.of(
                 "path", content.path(),
                 "content_base64", content.base64(),
@@ -222,7 +226,7 @@ public final class SandboxApi {
                 encoding.decode(body.path("content").asString()),
                 body.path("append").asBoolean(false),
                 OptionalInt.empty());
-        FileWrite.Written written = files(exchange, "write", true, wanted::run);
+        FileWrite.Written written = files(exchange, "write", Access.WRITE, wanted::run);
         return Answer.ok(
                 Map.of("path", written.path(), "bytes_written", written.bytesWritten(), "created", written.created()));
     }
@@ -241,7 +245,7 @@ public final class SandboxApi {
                 body.path("offset").asInt(0),
                 body.path("fixed_strings").asBoolean(false),
                 body.path("multiline").asBoolean(false));
-        Grep.Found found = files(exchange, "grep", false, wanted::run);
+        Grep.Found found = files(exchange, "grep", Access.READ, wanted::run);
         Map<String, Object> shown = new LinkedHashMap<>();
         shown.put("matches", found.matches());
         shown.put("files", found.files());
@@ -263,7 +267,7 @@ public final class SandboxApi {
                 body.path("max_results").asInt(Glob.DEFAULT_LIMIT),
                 body.path("offset").asInt(0),
                 Glob.Sort.parse(body.path("sort_by").asString("mtime")));
-        Glob.Found found = files(exchange, "glob", false, wanted::run);
+        Glob.Found found = files(exchange, "glob", Access.READ, wanted::run);
         Map<String, Object> shown = new LinkedHashMap<>();
         shown.put(
                 "files",
@@ -279,7 +283,7 @@ public final class SandboxApi {
     private Answer copy(Exchange exchange) {
         SessionKey key =
                 SessionApi.key(exchange.caller(), Optional.of(exchange.path("tenant_id")), exchange.path("session_id"));
-        Call call = new Call(exchange.caller().name(), "copy", Optional.empty(), true);
+        Call call = new Call(exchange, "copy", Optional.empty(), Access.WRITE);
         FileCopy.Copied copied = calls.in(
                         key, calls.defaults(), call, session -> copy(exchange, Workspace.of(session.sandbox())), _ -> 0)
                 .value();
@@ -327,12 +331,12 @@ public final class SandboxApi {
 
     // ---- what they have in common --------------------------------------------------------------------------------
 
-    private <T> T files(Exchange exchange, String what, boolean writes, Function<Workspace, T> work) {
+    private <T> T files(Exchange exchange, String what, Access access, Function<Workspace, T> work) {
         return in(
                         exchange,
                         what,
                         Optional.empty(),
-                        writes,
+                        access,
                         session -> work.apply(Workspace.of(session.sandbox())),
                         _ -> 0)
                 .value();
@@ -342,7 +346,7 @@ public final class SandboxApi {
             Exchange exchange,
             String what,
             Optional<String> text,
-            boolean writes,
+            Access access,
             Function<Session, T> work,
             java.util.function.ToIntFunction<T> exit) {
         ObjectNode body = exchange.body();
@@ -350,7 +354,7 @@ public final class SandboxApi {
                 exchange.caller(),
                 optional(body, "tenant_id"),
                 body.path("session_id").asString());
-        return calls.in(key, calls.defaults(), new Call(exchange.caller().name(), what, text, writes), work, exit);
+        return calls.in(key, calls.defaults(), new Call(exchange, what, text, access), work, exit);
     }
 
     static Optional<String> optional(ObjectNode body, String field) {

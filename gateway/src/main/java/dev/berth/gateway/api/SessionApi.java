@@ -1,6 +1,7 @@
 package dev.berth.gateway.api;
 
 import dev.berth.gateway.auth.Caller;
+import dev.berth.gateway.auth.Scope;
 import dev.berth.gateway.http.Answer;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.Exchange;
@@ -9,6 +10,7 @@ import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.Usage;
 import dev.berth.session.IdlePolicy;
 import dev.berth.session.Loss;
+import dev.berth.session.PermissionMode;
 import dev.berth.session.Session;
 import dev.berth.session.SessionInfo;
 import dev.berth.session.SessionKey;
@@ -61,15 +63,18 @@ public final class SessionApi {
 
     // ---- which session -------------------------------------------------------------------------------------------
 
-    /**
-     * The key of a session that a request names. Of another tenant nothing is told, not even that it is another one's.
-     */
+    /** The key of a session that a request names. */
     static SessionKey key(Caller caller, Optional<String> tenant, String session) {
-        String owner = tenant.orElse(caller.tenant());
+        return SessionKey.of(tenant(caller, tenant), session);
+    }
+
+    /** Whose things a request is about. Of another tenant nothing is told, not even that it is another one's. */
+    static String tenant(Caller caller, Optional<String> named) {
+        String owner = named.orElse(caller.tenant());
         if (!caller.admin() && !owner.equals(caller.tenant())) {
             throw unknown();
         }
-        return SessionKey.of(owner, session);
+        return owner;
     }
 
     /** The one in the path, whether it is there or not. */
@@ -116,14 +121,11 @@ public final class SessionApi {
         return shown;
     }
 
+    /** Whose to list; empty for those of all. */
     private static Optional<String> tenant(Exchange exchange) {
-        Caller caller = exchange.caller();
         Optional<String> asked = exchange.query("tenant_id");
-        if (!caller.admin()
-                && asked.filter(tenant -> !tenant.equals(caller.tenant())).isPresent()) {
-            throw unknown();
-        }
-        return caller.admin() ? asked : Optional.of(caller.tenant());
+        String tenant = tenant(exchange.caller(), asked);
+        return exchange.caller().admin() ? asked : Optional.of(tenant);
     }
 
     private Answer list(Exchange exchange) {
@@ -155,6 +157,7 @@ public final class SessionApi {
         shown.put("state", info.state().toString());
         shown.put("provider", info.provider());
         shown.put("template", info.template());
+        shown.put("permission_mode", info.permissionMode().toString());
         shown.put("pinned", info.pinned());
         shown.put("turn", info.turn());
         Limits limits = info.limits();
@@ -207,6 +210,9 @@ public final class SessionApi {
         try (Session session = sessions.resolve(key, spec(body))) {
             if (!there && body.path("pinned").asBoolean(false)) {
                 sessions.pin(session.key(), true);
+            }
+            if (!there && body.has("permission_mode")) {
+                sessions.permit(session.key(), mode(exchange));
             }
         }
         Map<String, Object> shown = show(known(sessions, key), false);
@@ -262,15 +268,26 @@ public final class SessionApi {
         if (body.has("idle")) {
             sessions.idle(info.key(), idle(info.idle(), body.path("idle")));
         }
+        if (body.has("permission_mode")) {
+            PermissionMode wanted = mode(exchange);
+            if (wanted.stricter(info.permissionMode()) != wanted) {
+                exchange.caller().require(Scope.APPROVALS);
+            }
+            sessions.permit(info.key(), wanted);
+        }
         if (body.has("pinned")) {
             sessions.pin(info.key(), body.path("pinned").asBoolean());
         }
         return Answer.ok(show(known(sessions, info.key()), false));
     }
 
+    private static PermissionMode mode(Exchange exchange) {
+        return PermissionMode.parse(exchange.body().path("permission_mode").asString());
+    }
+
     private Answer delete(Exchange exchange) {
         // The path has the tenant in it in one of the two places where this can be asked for.
-        SessionKey key = exchange.has("tenant_id")
+        SessionKey key = exchange.path().containsKey("tenant_id")
                 ? key(exchange.caller(), Optional.of(exchange.path("tenant_id")), exchange.path("session_id"))
                 : key(exchange);
         sessions.delete(known(sessions, key).key());

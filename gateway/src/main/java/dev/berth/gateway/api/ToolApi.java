@@ -1,10 +1,10 @@
 package dev.berth.gateway.api;
 
 import com.networknt.schema.Schema;
+import dev.berth.gateway.api.Calls.Access;
 import dev.berth.gateway.api.Calls.Call;
 import dev.berth.gateway.api.Calls.Outcome;
 import dev.berth.gateway.auth.Caller;
-import dev.berth.gateway.config.SandboxConfig.PermissionMode;
 import dev.berth.gateway.config.SandboxConfigs;
 import dev.berth.gateway.config.SandboxConfigs.Stored;
 import dev.berth.gateway.http.Answer;
@@ -14,6 +14,7 @@ import dev.berth.gateway.http.Exchange;
 import dev.berth.gateway.skill.Skills;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
+import dev.berth.session.PermissionMode;
 import dev.berth.session.Session;
 import dev.berth.session.SessionKey;
 import dev.berth.session.SessionSpec;
@@ -22,6 +23,7 @@ import dev.berth.tool.Edit;
 import dev.berth.tool.FileWrite;
 import dev.berth.tool.Glob;
 import dev.berth.tool.Grep;
+import dev.berth.tool.OutputTap;
 import dev.berth.tool.RunRequest;
 import dev.berth.tool.RunResult;
 import dev.berth.tool.Runner;
@@ -31,7 +33,6 @@ import dev.berth.tool.Workspace;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -43,19 +44,15 @@ import tools.jackson.databind.node.ObjectNode;
  * what the caller did wrong is a problem of HTTP.
  */
 public final class ToolApi {
-    /** What a tool does to the computer, which is what permissions go by. */
-    private enum Access {
-        READ,
-        WRITE,
-        RUN
-    }
-
     /** @param checks what its input has to be, compiled once: this is on the way of every call */
     private record Tool(String name, String schema, Schema checks, Access access, Work work) {}
 
     private interface Work {
-        RunResult run(Session session, ToolSettings settings, ObjectNode input, boolean changes);
+        RunResult run(Session session, Terms terms, ObjectNode input);
     }
+
+    /** Under which a call is made. */
+    private record Terms(ToolSettings settings, boolean changes, OutputTap tap) {}
 
     private static final Set<String> BESIDE = Set.of("session_id", "tenant_id", "sandbox", "changes");
     /** What the model's input can be the reason of; anything else is ours. */
@@ -95,7 +92,7 @@ public final class ToolApi {
                 tool("edit", "EditInput", Access.WRITE, text(ToolApi::edit)),
                 tool("glob", "GlobInput", Access.READ, text(ToolApi::glob)),
                 tool("grep", "GrepInput", Access.READ, text(ToolApi::grep)),
-                tool("load_skill", "LoadSkillInput", Access.READ, this::loadSkill))) {
+                tool("load_skill", "LoadSkillInput", Access.STAGE, this::loadSkill))) {
             tools.put(tool.name(), tool);
         }
     }
@@ -147,15 +144,13 @@ public final class ToolApi {
         ObjectNode input = body.deepCopy();
         BESIDE.forEach(input::remove);
         Caller caller = exchange.caller();
-        Optional<Stored> config = SandboxApi.optional(body, "sandbox").map(name -> configs.get(caller.tenant(), name));
-        Optional<SessionKey> key = SandboxApi.optional(body, "session_id")
-                .map(id -> SessionApi.key(caller, SandboxApi.optional(body, "tenant_id"), id));
+        String tenant = SessionApi.tenant(caller, SandboxApi.optional(body, "tenant_id"));
+        Optional<Stored> config = SandboxApi.optional(body, "sandbox").map(name -> configs.inUse(tenant, name));
+        Optional<SessionKey> key = SandboxApi.optional(body, "session_id").map(id -> SessionKey.of(tenant, id));
         long began = System.nanoTime();
         try {
             Contract.check(tool.checks(), input);
-            checkPermission(tool, config);
-            Outcome<RunResult> done =
-                    run(caller, tool, key, config, input, body.path("changes").asBoolean(false));
+            Outcome<RunResult> done = run(exchange, tenant, tool, key, config, input);
             Map<String, Object> shown = SandboxApi.show(done.value(), done.loss());
             shown.put("ok", shown.remove("success"));
             return Answer.ok(shown);
@@ -167,18 +162,36 @@ public final class ToolApi {
         }
     }
 
+    /** Tells the model when a person did not allow its call. */
+    public static Endpoint tellDenials(Endpoint endpoint) {
+        return exchange -> {
+            long began = System.nanoTime();
+            try {
+                return endpoint.answer(exchange);
+            } catch (SandboxException e) {
+                if (e.code() != ErrorCode.DENIED) {
+                    throw e;
+                }
+                return Answer.ok(failed(e, Duration.ofNanos(System.nanoTime() - began)));
+            }
+        };
+    }
+
     private Outcome<RunResult> run(
-            Caller caller,
+            Exchange exchange,
+            String tenant,
             Tool tool,
             Optional<SessionKey> key,
             Optional<Stored> config,
-            ObjectNode input,
-            boolean changes) {
+            ObjectNode input) {
         SessionSpec spec =
                 config.map(stored -> stored.config().spec(calls.defaults())).orElse(calls.defaults());
-        ToolSettings with = config.map(stored -> stored.config().tools()).orElse(settings);
-        Call call = new Call(
-                caller.name(), tool.name(), SandboxApi.optional(input, "command"), tool.access() != Access.READ);
+        Terms terms = new Terms(
+                config.map(stored -> stored.config().tools(settings)).orElse(settings),
+                exchange.body().path("changes").asBoolean(false),
+                OutputEvents.to(exchange.events()));
+        PermissionMode mode = config.map(stored -> stored.config().mode()).orElse(PermissionMode.BYPASS);
+        Call call = new Call(exchange, tool.name(), SandboxApi.optional(input, "command"), tool.access(), mode);
         boolean persistent =
                 config.map(stored -> stored.config().isPersistent()).orElse(true);
         if (key.isEmpty() || !persistent) {
@@ -187,31 +200,10 @@ public final class ToolApi {
                         + " run in one command, or give a session_id");
             }
             return calls.alone(
-                    caller.tenant(),
-                    spec,
-                    call,
-                    session -> tool.work().run(session, with, input, changes),
-                    RunResult::exitCode);
+                    tenant, spec, call, session -> tool.work().run(session, terms, input), RunResult::exitCode);
         }
         config.ifPresent(stored -> configs.used(stored, key.get()));
-        return calls.in(
-                key.get(), spec, call, session -> tool.work().run(session, with, input, changes), RunResult::exitCode);
-    }
-
-    /** Nobody can be asked yet, so what would have to be asked is refused, and says so. */
-    private static void checkPermission(Tool tool, Optional<Stored> config) {
-        PermissionMode mode = config.map(stored -> stored.config().mode()).orElse(PermissionMode.BYPASS);
-        boolean ask = switch (mode) {
-            case BYPASS -> false;
-            case EDIT -> tool.access() == Access.RUN;
-            case ASK -> tool.access() != Access.READ;
-        };
-        if (ask) {
-            throw SandboxException.denied("'" + tool.name() + "' has to be allowed by a person in permission mode "
-                    + mode.name().toLowerCase(Locale.ROOT)
-                    + ", and this server cannot ask one yet; use a configuration with"
-                    + " permissionMode bypass");
-        }
+        return calls.in(key.get(), spec, call, session -> tool.work().run(session, terms, input), RunResult::exitCode);
     }
 
     private static Map<String, Object> failed(SandboxException e, Duration duration) {
@@ -230,15 +222,15 @@ public final class ToolApi {
 
     // ---- the tools -----------------------------------------------------------------------------------------------
 
-    private RunResult bash(Session session, ToolSettings with, ObjectNode input, boolean changes) {
+    private RunResult bash(Session session, Terms terms, ObjectNode input) {
         String command = input.path("command").asString();
         String directory = Workspace.of(session.sandbox()).directory();
-        CommandPolicy.ON.require(command, directory, with.languages());
-        RunRequest request = RunRequest.bash(command, directory);
+        CommandPolicy.ON.require(command, directory, terms.settings().languages());
+        RunRequest request = RunRequest.bash(command, directory).withTap(terms.tap());
         if (input.has("timeout")) {
             request = request.withTimeout(SandboxApi.seconds(input));
         }
-        return runner.run(session, with, changes ? request.withChanges() : request);
+        return runner.run(session, terms.settings(), terms.changes() ? request.withChanges() : request);
     }
 
     private interface TextWork {
@@ -247,7 +239,7 @@ public final class ToolApi {
 
     /** A tool whose result is a text for the model. */
     private static Work text(TextWork work) {
-        return (session, _, input, _) -> {
+        return (session, _, input) -> {
             long began = System.nanoTime();
             String text = work.run(Workspace.of(session.sandbox()), input);
             return new RunResult(
@@ -264,12 +256,12 @@ public final class ToolApi {
     }
 
     /** A path is the skill's name, perhaps with the tenant's before it, as agents of some makers write it. */
-    private RunResult loadSkill(Session session, ToolSettings with, ObjectNode input, boolean changes) {
+    private RunResult loadSkill(Session session, Terms terms, ObjectNode input) {
         String tenant = session.key().tenant();
         String path = input.path("path").asString();
         String name = path.startsWith(tenant + "/") ? path.substring(tenant.length() + 1) : path;
         return text((workspace, _) -> Skills.stage(skills.get(tenant, name), workspace))
-                .run(session, with, input, changes);
+                .run(session, terms, input);
     }
 
     private static String path(ObjectNode input, String field) {

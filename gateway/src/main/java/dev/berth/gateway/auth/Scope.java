@@ -15,7 +15,9 @@ public enum Scope {
     /** Named sandbox configurations and skills. */
     CONFIGS,
     /** Making and revoking keys of the same tenant. */
-    KEYS;
+    KEYS,
+    /** Allowing calls that a person has to allow. Whoever makes such calls should not have it. */
+    APPROVALS;
 
     public static final Set<Scope> ALL = EnumSet.allOf(Scope.class);
 

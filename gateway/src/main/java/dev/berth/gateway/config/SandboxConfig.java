@@ -3,6 +3,7 @@ package dev.berth.gateway.config;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.session.IdlePolicy;
+import dev.berth.session.PermissionMode;
 import dev.berth.session.SessionSpec;
 import dev.berth.tool.Language;
 import dev.berth.tool.ToolSettings;
@@ -41,13 +42,6 @@ public record SandboxConfig(
             @Nullable String template,
             @Nullable Integer diskGb,
             @Nullable Double cpus) {}
-
-    /** Which calls have to be allowed by a person first. */
-    public enum PermissionMode {
-        ASK,
-        EDIT,
-        BYPASS
-    }
 
     private static final Set<String> NOT_YET = Set.of("lambda", "e2b", "daytona", "kubernetes", "docker");
 
@@ -92,18 +86,15 @@ public record SandboxConfig(
     }
 
     public PermissionMode mode() {
-        return permissionMode == null
-                ? PermissionMode.ASK
-                : PermissionMode.valueOf(permissionMode.toUpperCase(java.util.Locale.ROOT));
+        return permissionMode == null ? PermissionMode.ASK : PermissionMode.parse(permissionMode);
     }
 
     public boolean isPersistent() {
         return persistent != null && persistent;
     }
 
-    /** How the calls in its sandboxes are run. */
-    public ToolSettings tools() {
-        ToolSettings base = ToolSettings.DEFAULT;
+    /** How the calls in its sandboxes are run: as the server has it, where nothing else is said. */
+    public ToolSettings tools(ToolSettings base) {
         Set<Language> languages = EnumSet.noneOf(Language.class);
         if (runtimes != null) {
             runtimes.forEach(name -> languages.add(Language.parse(name)));

@@ -6,11 +6,14 @@ import dev.berth.session.store.Database;
 import java.security.SecureRandom;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.time.OffsetDateTime;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jdbi.v3.core.statement.StatementContext;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.json.JsonMapper;
@@ -39,12 +42,33 @@ public final class SandboxConfigs {
             Instant createdAt,
             Instant updatedAt) {}
 
+    /** What calls use is remembered for so long; a change through another server takes that much longer. */
+    private static final Duration REMEMBERED = Duration.ofSeconds(5);
+
+    /** That a session was made by a configuration is written again after so long, if it is still so. */
+    private static final Duration NOTED = Duration.ofMinutes(1);
+
+    private static final int MOST_REMEMBERED = 10_000;
+
+    private record Name(String tenant, String idOrName) {}
+
+    private record Remembered(Stored config, Instant until) {}
+
+    private record Use(String config, SessionKey session) {}
+
     private final Database database;
     private final Sealer sealer;
+    private final InstantSource clock;
+    private final ConcurrentHashMap<Name, Remembered> remembered = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<Use, Instant> noted = new ConcurrentHashMap<>();
 
-    public SandboxConfigs(Database database, Sealer sealer) {
+    /** Counts what was forgotten, so that nobody remembers what they read before. Guarded by this. */
+    private long forgotten;
+
+    public SandboxConfigs(Database database, Sealer sealer, InstantSource clock) {
         this.database = database;
         this.sealer = sealer;
+        this.clock = clock;
     }
 
     public Stored make(String tenant, String name, @Nullable String description, ObjectNode config) {
@@ -76,7 +100,41 @@ public final class SandboxConfigs {
                 .list());
     }
 
-    /** By id or by name. */
+    /** By id or by name, for a call: perhaps as it was some seconds ago, so that a live session's call needs no SQL. */
+    public Stored inUse(String tenant, String idOrName) {
+        Name name = new Name(tenant, idOrName);
+        Instant now = clock.instant();
+        Remembered known = remembered.get(name);
+        if (known != null && known.until().isAfter(now)) {
+            return known.config();
+        }
+        long before = forgotten();
+        Stored config = get(tenant, idOrName);
+        remember(name, new Remembered(config, now.plus(REMEMBERED)), before);
+        return config;
+    }
+
+    private synchronized long forgotten() {
+        return forgotten;
+    }
+
+    private synchronized void remember(Name name, Remembered config, long before) {
+        if (forgotten != before) {
+            return;
+        }
+        if (remembered.size() >= MOST_REMEMBERED) {
+            remembered.clear();
+        }
+        remembered.put(name, config);
+    }
+
+    private synchronized void forget(Stored config) {
+        forgotten++;
+        remembered.values().removeIf(known -> known.config().id().equals(config.id()));
+        noted.keySet().removeIf(use -> use.config().equals(config.id()));
+    }
+
+    /** By id or by name, as it is now. */
     public Stored get(String tenant, String idOrName) {
         return database.query(handle -> handle.createQuery("SELECT " + COLUMNS
                                 + " FROM sandbox_configs WHERE tenant = :tenant AND (id = :which OR name = :which)")
@@ -88,7 +146,7 @@ public final class SandboxConfigs {
     }
 
     public Stored change(Stored before, String name, @Nullable String description, ObjectNode config) {
-        return database.query(handle -> handle.createQuery("""
+        Stored after = database.query(handle -> handle.createQuery("""
                         UPDATE sandbox_configs SET name = :name, description = :description, config = :config::jsonb,
                             env_sealed = :env, updated_at = now()
                         WHERE id = :id AND tenant = :tenant AND updated_at = :before RETURNING %s""".formatted(COLUMNS))
@@ -103,6 +161,8 @@ public final class SandboxConfigs {
                 .findOne()
                 .orElseThrow(() -> SandboxException.conflict(
                         "the configuration was changed by somebody else meanwhile; try again")));
+        forget(before);
+        return after;
     }
 
     public void delete(Stored config) {
@@ -110,17 +170,36 @@ public final class SandboxConfigs {
                 .bind("id", config.id())
                 .bind("tenant", config.tenant())
                 .execute());
+        forget(config);
     }
 
     /** Remembers that a session was made by a configuration. */
     public void used(Stored config, SessionKey session) {
-        database.query(handle -> handle.createUpdate("""
-                        INSERT INTO config_sessions (config, tenant, session) VALUES (:config, :tenant, :session)
-                        ON CONFLICT DO NOTHING""")
+        Use use = new Use(config.id(), session);
+        Instant now = clock.instant();
+        Instant last = noted.get(use);
+        if (last != null && last.plus(NOTED).isAfter(now)) {
+            return;
+        }
+        boolean there = database.query(handle -> handle.createQuery("""
+                        WITH config AS (SELECT id FROM sandbox_configs WHERE id = :config FOR KEY SHARE),
+                            noted AS (INSERT INTO config_sessions (config, tenant, session)
+                                SELECT id, :tenant, :session FROM config ON CONFLICT DO NOTHING)
+                        SELECT EXISTS (SELECT FROM config)""")
                 .bind("config", config.id())
                 .bind("tenant", session.tenant())
                 .bind("session", session.id())
-                .execute());
+                .mapTo(Boolean.class)
+                .one());
+        if (!there) {
+            // Removed through another server, since it was remembered here.
+            forget(config);
+            throw unknown();
+        }
+        if (noted.size() >= MOST_REMEMBERED) {
+            noted.clear();
+        }
+        noted.put(use, now);
     }
 
     public List<SessionKey> sessions(Stored config) {

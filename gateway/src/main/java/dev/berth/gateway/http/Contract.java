@@ -29,7 +29,7 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 public final class Contract {
     private static final String RESOURCE = "/dev/berth/gateway/openapi.yaml";
     /** Each has paths and components of its own, and may refer to those of all others. */
-    private static final List<String> PARTS = List.of("sessions", "events");
+    private static final List<String> PARTS = List.of("sessions", "events", "approvals");
 
     /**
      * One operation.
@@ -42,6 +42,7 @@ public final class Contract {
      * @param otherBody whether it also takes a body that is not JSON
      * @param mostBodyBytes how large its JSON body may be, if that is not what is usual
      * @param socket whether it can also be had as a WebSocket
+     * @param streams whether it can also be had as a stream of events that ends with the answer
      */
     public record Operation(
             String id,
@@ -57,7 +58,8 @@ public final class Contract {
             Optional<Schema> body,
             boolean otherBody,
             Optional<Long> mostBodyBytes,
-            boolean socket) {}
+            boolean socket,
+            boolean streams) {}
 
     private final ObjectNode document;
     private final SchemaRegistry registry = SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_2020_12);
@@ -113,7 +115,7 @@ public final class Contract {
 
     /** One of the document's named schemas, complete in itself. */
     public ObjectNode component(String name) {
-        return resolved(document.path("components").path("schemas").path(name));
+        return complete(document.path("components").path("schemas").path(name));
     }
 
     /** Checks a value against a named schema. */
@@ -129,7 +131,7 @@ public final class Contract {
         document.path("paths").path(path).path("parameters").forEach(parameters::add);
         node.path("parameters").forEach(parameters::add);
         for (JsonNode reference : parameters) {
-            ObjectNode parameter = resolved(reference);
+            ObjectNode parameter = complete(reference);
             String name = parameter.path("name").asString();
             Schema schema = compile(parameter.path("schema"));
             if (parameter.path("in").asString().equals("path")) {
@@ -158,18 +160,19 @@ public final class Contract {
                 inPath,
                 inQuery,
                 required,
-                json.isMissingNode() ? Optional.empty() : Optional.of(compile(resolved(json))),
+                json.isMissingNode() ? Optional.empty() : Optional.of(compile(complete(json))),
                 content.properties().stream().anyMatch(type -> !type.getKey().equals("application/json")),
                 Optional.ofNullable(node.get("x-max-bytes")).map(JsonNode::asLong),
-                node.path("x-websocket").asBoolean(false));
+                node.path("x-websocket").asBoolean(false),
+                node.path("x-streams").asBoolean(false));
     }
 
     private Schema compile(JsonNode schema) {
         return registry.getSchema(schema);
     }
 
-    /** With every reference replaced by what it refers to; there are no circles in the document. */
-    private ObjectNode resolved(JsonNode node) {
+    /** A part of the document with every reference replaced by what it refers to; there are no circles in it. */
+    public ObjectNode complete(JsonNode node) {
         return (ObjectNode) inline(node);
     }
 

@@ -6,9 +6,12 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.OptionalLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Events to a client as they happen, in the format of the HTML standard's server-sent events. */
 public final class EventStream {
+    private static final Logger LOG = LoggerFactory.getLogger(EventStream.class);
     static final String CONTENT_TYPE = "text/event-stream";
     /** So that proxies pass on each event at once and keep none. */
     private static final Map<String, String> HEADERS = Map.of("Cache-Control", "no-store", "X-Accel-Buffering", "no");
@@ -49,6 +52,9 @@ public final class EventStream {
             source.send(this);
         } catch (SandboxException e) {
             event("error", Problems.of(e, request).body());
+        } catch (RuntimeException e) {
+            LOG.atError().setCause(e).log("stream.failed");
+            event("error", Problems.internal(request).body());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             event(

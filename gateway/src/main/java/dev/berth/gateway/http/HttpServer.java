@@ -23,7 +23,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import org.eclipse.jetty.alpn.server.ALPNServerConnectionFactory;
+import org.eclipse.jetty.http2.HTTP2Cipher;
 import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
+import org.eclipse.jetty.http2.server.HTTP2ServerConnectionFactory;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.SecureRequestCustomizer;
@@ -76,10 +79,11 @@ public final class HttpServer implements AutoCloseable {
         this.javalin = Javalin.create(javalin -> {
             configure(javalin);
             for (Operation operation : contract.operations()) {
-                Endpoint endpoint = endpoints.get(operation.id());
-                if (endpoint == null) {
+                Endpoint plain = endpoints.get(operation.id());
+                if (plain == null) {
                     throw new IllegalStateException("nobody answers " + operation.id());
                 }
+                Endpoint endpoint = operation.streams() ? CallStream.around(plain) : plain;
                 HandlerType method = HandlerType.findOrCreate(operation.method());
                 javalin.routes.addHttpHandler(method, operation.path(), context -> serve(operation, endpoint, context));
                 if (operation.socket()) {
@@ -120,7 +124,9 @@ public final class HttpServer implements AutoCloseable {
         } catch (RuntimeException e) {
             throw SandboxException.unavailable(
                     "could not listen on " + config.host() + ":" + config.port() + ": " + reason(e)
-                            + "; choose another port with --port",
+                            + (config.tls().isPresent()
+                                    ? "; choose another port with --port, or look at the key store"
+                                    : "; choose another port with --port"),
                     e);
         }
     }
@@ -173,7 +179,7 @@ public final class HttpServer implements AutoCloseable {
         });
     }
 
-    /** HTTP/1.1 and HTTP/2 on the same port: in clear by prior knowledge or upgrade, in TLS by ALPN's default. */
+    /** HTTP/1.1 and HTTP/2 on the same port: in clear by prior knowledge or upgrade, in TLS by ALPN. */
     private ServerConnector connector(Server server, HttpConfiguration http) {
         ServerConnector connector;
         if (config.tls().isPresent()) {
@@ -182,8 +188,14 @@ public final class HttpServer implements AutoCloseable {
             tls.setKeyStorePassword(config.tls().get().password());
             HttpConfiguration secure = new HttpConfiguration(http);
             secure.addCustomizer(new SecureRequestCustomizer(false));
+            tls.setCipherComparator(HTTP2Cipher.COMPARATOR);
+            HttpConnectionFactory http1 = new HttpConnectionFactory(secure);
+            HTTP2ServerConnectionFactory http2 = new HTTP2ServerConnectionFactory(secure);
+            http2.setStreamIdleTimeout(IDLE.toMillis());
+            ALPNServerConnectionFactory choice = new ALPNServerConnectionFactory();
+            choice.setDefaultProtocol(http1.getProtocol()); // of clients that know no ALPN
             connector = new ServerConnector(
-                    server, new SslConnectionFactory(tls, "http/1.1"), new HttpConnectionFactory(secure));
+                    server, new SslConnectionFactory(tls, choice.getProtocol()), choice, http2, http1);
         } else {
             HTTP2CServerConnectionFactory h2 = new HTTP2CServerConnectionFactory(http);
             h2.setStreamIdleTimeout(IDLE.toMillis());
@@ -231,7 +243,8 @@ public final class HttpServer implements AutoCloseable {
         try {
             Caller caller = operation.open() ? null : admit(operation, context);
             checkParameters(operation, context);
-            Answer answer = endpoint.answer(new Exchange(context, caller, body(operation, context)));
+            Answer answer =
+                    endpoint.answer(Exchange.of(operation.id(), request, context, caller, body(operation, context)));
             write(context, answer);
             outcome = "ok";
         } finally {
@@ -251,7 +264,8 @@ public final class HttpServer implements AutoCloseable {
         try {
             Caller caller = admit(operation, context);
             checkParameters(operation, context);
-            Exchange exchange = new Exchange(context, caller, JsonNodeFactory.instance.objectNode());
+            ObjectNode none = JsonNodeFactory.instance.objectNode();
+            Exchange exchange = Exchange.of(operation.id(), request, context, caller, none);
             context.attribute(Sockets.TALK, endpoint.open(exchange));
         } finally {
             MDC.remove("correlation");
@@ -363,11 +377,7 @@ public final class HttpServer implements AutoCloseable {
                 Problems.plain(http.getStatus(), "invalid", "the request could not be understood", request);
             default -> {
                 LOG.atError().addKeyValue("path", context.path()).setCause(e).log("http.failed");
-                yield Problems.plain(
-                        500,
-                        "internal",
-                        "this should not have happened; the log has more under this request's id",
-                        request);
+                yield Problems.internal(request);
             }
         };
     }

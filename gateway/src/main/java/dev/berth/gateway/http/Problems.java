@@ -51,6 +51,12 @@ final class Problems {
                 Map.of("WWW-Authenticate", "Bearer realm=\"berth\""));
     }
 
+    /** A fault of ours, of which the log has more. */
+    static Problem internal(String request) {
+        return plain(
+                500, "internal", "this should not have happened; the log has more under this request's id", request);
+    }
+
     static Problem plain(int status, String code, String detail, String request) {
         return new Problem(status, body(status, code, detail, request), Map.of());
     }

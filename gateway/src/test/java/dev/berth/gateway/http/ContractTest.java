@@ -31,6 +31,7 @@ class ContractTest {
             "maxProperties",
             "propertyNames",
             "format",
+            "oneOf",
             "$ref");
 
     private final Contract contract = Contract.load();
@@ -57,6 +58,22 @@ class ContractTest {
         contract.document().findValues("schema").forEach(schema -> check("a schema", schema));
     }
 
+    @Test
+    void answersAreSaidToTheLastField() {
+        for (Contract.Operation operation : contract.operations()) {
+            contract.complete(contract.document()
+                            .path("paths")
+                            .path(operation.path())
+                            .path(operation.method().toLowerCase(java.util.Locale.ROOT))
+                            .path("responses"))
+                    .findParents("properties")
+                    .forEach(schema -> assertThat(
+                                    schema.path("additionalProperties").asBoolean(true))
+                            .as(operation.id() + ": " + schema)
+                            .isFalse());
+        }
+    }
+
     private static void check(String where, JsonNode schema) {
         if (!(schema instanceof ObjectNode object)) {
             return;
@@ -66,6 +83,7 @@ class ContractTest {
         assertThat(KEYWORDS).as(where + ": " + schema).containsAll(keys);
         object.path("properties").properties().forEach(field -> check(where + "." + field.getKey(), field.getValue()));
         check(where + "[]", object.path("items"));
+        object.path("oneOf").forEach(one -> check(where + "|", one));
         check(where + ".*", object.path("additionalProperties"));
     }
 }
