@@ -2,26 +2,31 @@ package dev.berth.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.cli.config.ServerSettings;
+import dev.berth.cli.config.Values;
+import dev.berth.sandbox.Sandbox;
+import dev.berth.sandbox.local.LocalProvider;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The commands that call a server, as processes of their own, against a server that is one too. Needs root and crun. */
 @Timeout(300)
 class CliPageTest {
-    @TempDir
-    static Path directory;
+    /** Open to the user of the database, and short, as a socket in it needs. */
+    private static Path directory;
 
     private static RunningServer server;
 
@@ -32,7 +37,10 @@ class CliPageTest {
 
     @BeforeAll
     static void start() throws Exception {
+        directory = Files.createTempDirectory(Path.of("/var/tmp"), "berth-cli-");
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx--x--x"));
         Path data = Files.createDirectories(directory.resolve("data"));
+        Files.setPosixFilePermissions(data, PosixFilePermissions.fromString("rwx--x--x"));
         server = RunningServer.start(data, Map.of()).awaitReady();
         Path berth = directory.resolve("bin/berth");
         Files.createDirectories(berth.getParent());
@@ -45,8 +53,20 @@ class CliPageTest {
     }
 
     @AfterAll
-    static void stop() {
+    static void stop() throws IOException {
         server.close();
+        Path data = directory.resolve("data");
+        ServerSettings settings =
+                new ServerSettings(Values.of(Map.of("data", data.toString(), "store", "plain", "template", "host")));
+        // What a test that failed left is removed all the same, before the walk: there are mounts in it.
+        try (LocalProvider provider = LocalProvider.open(settings.local(Map.of()))) {
+            provider.list().forEach(Sandbox::destroy);
+        }
+        try (Stream<Path> files = Files.walk(directory)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
     }
 
     /** Without a key in the environment: that of the server on this machine is found. */

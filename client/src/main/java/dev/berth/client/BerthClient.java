@@ -145,7 +145,8 @@ public final class BerthClient implements AutoCloseable {
 
     /** Where the API takes the tenant beside the rest. Elsewhere it is in the path or the body, or comes from the key alone. */
     private Call scoped(Call call) {
-        boolean said = call.body() instanceof Call.Body.Text(Json json) && json.get("tenant_id").exists();
+        boolean said = call.body() instanceof Call.Body.Text(Json json)
+                && json.get("tenant_id").exists();
         boolean takes = call.path().startsWith("/v1/sessions")
                 || call.path().startsWith("/v1/jobs")
                 || call.path().equals("/v1/sandbox/files");

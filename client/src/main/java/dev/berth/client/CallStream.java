@@ -65,8 +65,11 @@ public final class CallStream implements AutoCloseable {
     private Event read(String name, Json data) {
         done = name.equals("done") || name.equals("error");
         return switch (name) {
-            case "output" -> new Event.Output(
-                    data.get("stream").text(), JobLogs.bytes(data), data.get("skipped").whole());
+            case "output" ->
+                new Event.Output(
+                        data.get("stream").text(),
+                        JobLogs.bytes(data),
+                        data.get("skipped").whole());
             case "done" -> new Event.Done(RunResult.of(data), true);
             case "error" -> throw BerthException.of((int) data.get("status").whole(), EventStream.NO_HEADERS, data);
             default -> new Event.Other(name, data);

@@ -252,7 +252,8 @@ public final class SessionClient {
         Json page;
         do {
             Call call = Call.get(path("/artifacts")).query("limit", MOST_ARTIFACTS);
-            page = berth.json(all.isEmpty() ? call : call.query("before", all.getLast().id()));
+            page = berth.json(
+                    all.isEmpty() ? call : call.query("before", all.getLast().id()));
             page.get("artifacts").items().stream().map(Artifact::of).forEach(all::add);
         } while (page.get("more").truth() && !page.get("artifacts").items().isEmpty());
         return all;
