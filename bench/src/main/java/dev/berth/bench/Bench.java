@@ -23,13 +23,15 @@ public final class Bench {
             new LiveCommand(),
             new HttpCommand(),
             new Throughput(),
+            new HttpThroughput(),
             new Resume(),
             new ResolveLive(),
             new ResolvePaused(),
             new Burst(),
             new IdleMemory(),
             new Copies(),
-            new FileTransfer(),
+            new SandboxTransfer(),
+            new HttpFiles(),
             new ProviderOpen());
 
     private Bench() {}

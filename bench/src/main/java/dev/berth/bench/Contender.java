@@ -36,6 +36,11 @@ record Contender(String name, Timed before, Timed timed, Timed after, boolean on
         return new Contender(name, before, timed, action, onVirtualThread, every);
     }
 
+    /** For one who is not Berth's server but calls it. */
+    Contender onPlatformThread() {
+        return new Contender(name, before, timed, after, false, every);
+    }
+
     Contender every(int rounds) {
         return new Contender(name, before, timed, after, onVirtualThread, Math.max(1, rounds));
     }

@@ -5,76 +5,57 @@ import dev.berth.bench.report.Quantity;
 import dev.berth.bench.report.Quantity.Unit;
 import dev.berth.bench.report.Row;
 import dev.berth.bench.report.Series;
-import dev.berth.sandbox.Sandbox;
-import dev.berth.sandbox.SandboxFiles;
 import dev.berth.sandbox.local.linux.Spawn;
-import java.io.InputStream;
-import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Copies a large file of a sandbox to another one there, by {@code cp} on the host, by writing through the files
- * interface, and by reading through it. All in one directory of one mounted root, with the source in the page cache.
+ * Copies of a large file, by {@code cp} on the host and by other ways. All in one directory of one mounted root, with
+ * the source in the page cache.
  */
-final class FileTransfer implements Measurement {
+record FileTransfer(Path directory, int megabytes) {
     private static final String CP = "cp on the same disk";
-    private static final String READ = "read";
-    private static final String WRITE = "write";
 
-    @Override
-    public String name() {
-        return "files";
+    /** Makes the source. */
+    static FileTransfer in(Path directory, int megabytes) {
+        FileTransfer transfer = new FileTransfer(directory, megabytes);
+        Spawn.of("dd", "if=/dev/urandom", "of=" + transfer.source(), "bs=1M", "count=" + megabytes, "status=none")
+                .run();
+        return transfer;
     }
 
-    @Override
-    public List<Row> measure(Rig rig) throws Exception {
-        int megabytes = rig.scale().transferMegabytes();
-        rig.progress().begin("reading and writing " + megabytes + " MB");
-        Sandbox sandbox = rig.create();
-        SandboxFiles files = sandbox.files();
-        Path directory = rig.site().root(sandbox.id()).resolve("var/tmp");
-        Path source = directory.resolve("source");
-        Path copy = directory.resolve("copy");
-        Spawn.of("dd", "if=/dev/urandom", "of=" + source, "bs=1M", "count=" + megabytes, "status=none")
-                .run();
-        List<Contender> contenders = List.of(
-                // Never by reference, which would copy nothing.
-                Contender.rival(CP, Spawn.of("cp", "--reflink=never", source.toString(), copy.toString())::run),
-                Contender.berth(WRITE, () -> {
-                    try (InputStream content = Files.newInputStream(source)) {
-                        files.write("/var/tmp/copy", content);
-                    }
-                }),
-                Contender.berth(READ, () -> {
-                    try (InputStream content = files.read("/var/tmp/source");
-                            OutputStream out = Files.newOutputStream(copy)) {
-                        content.transferTo(out);
-                    }
-                }));
-        Timings timings = new Rounds(contenders.stream()
-                        .map(contender -> contender.before(() -> quiet(directory, copy)))
-                        .toList())
-                .run(rig.scale().transfers(), rig.progress());
-        sandbox.destroy();
-        Quantity cp = speed(megabytes, timings.of(CP));
-        Must must = new Must.AtLeastTimes(0.5);
-        String amount = megabytes + " MB through the files interface";
-        return List.of(
-                Row.compare("read " + amount, speed(megabytes, timings.of(READ)), CP, cp)
-                        .must(must),
-                Row.compare("write " + amount, speed(megabytes, timings.of(WRITE)), CP, cp)
-                        .must(must));
+    Path source() {
+        return directory.resolve("source");
+    }
+
+    Path copy() {
+        return directory.resolve("copy");
+    }
+
+    /** @param ways each makes {@link #copy()} of {@link #source()} */
+    Timings run(Rig rig, Contender... ways) throws Exception {
+        List<Contender> contenders = new ArrayList<>(List.of(ways));
+        // Never by reference, which would copy nothing.
+        contenders.add(
+                Contender.rival(CP, Spawn.of("cp", "--reflink=never", source().toString(), copy().toString())::run));
+        contenders.replaceAll(contender -> contender.before(this::quiet));
+        return new Rounds(contenders).run(rig.scale().transfers(), rig.progress());
     }
 
     /** Each begins with no copy there and nothing left to be written to the disk. */
-    private static void quiet(Path directory, Path copy) throws Exception {
-        Files.deleteIfExists(copy);
+    private void quiet() throws Exception {
+        Files.deleteIfExists(copy());
         Spawn.of("sync", "-f", directory.toString()).run();
     }
 
-    private static Quantity speed(int megabytes, Series series) {
+    Row row(String what, Timings timings, String way) {
+        return Row.compare(what, speed(timings.of(way)), CP, speed(timings.of(CP)))
+                .must(new Must.AtLeastTimes(0.5));
+    }
+
+    private Quantity speed(Series series) {
         return new Quantity(megabytes / (series.median().value() / 1000), Unit.MEGABYTES_PER_SECOND);
     }
 }

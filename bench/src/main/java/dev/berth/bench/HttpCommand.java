@@ -19,9 +19,10 @@ final class HttpCommand implements Measurement {
         rig.progress().begin(WHAT);
         try (SessionSite site = rig.openSessions();
                 HttpSite http = HttpSite.open(site)) {
-            http.runTrue();
-            Timings timings = new Rounds(List.of(Rig.bareSpawn(), Contender.berth(http::runTrue)))
-                    .run(rig.scale().commands(), rig.progress());
+            site.resolve().close();
+            Contender command = Contender.berth(http.runTrue(SessionSite.KEY)).onPlatformThread();
+            Timings timings = new Rounds(List.of(Rig.bareSpawn(), command))
+                    .run(rig.scale().commands(), rig.scale().serverWarmUp(), rig.progress());
             Quantity bare = timings.of(Contender.BARE).median();
             return List.of(
                     timings.compare(WHAT, Contender.BARE).must(new Must.AtMostTimes(2)),

@@ -1,37 +1,33 @@
 package dev.berth.bench;
 
+import dev.berth.bench.rival.Timed;
 import dev.berth.gateway.Gateway;
 import dev.berth.gateway.GatewayConfig;
 import dev.berth.gateway.http.ServerConfig;
+import dev.berth.session.SessionKey;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 
-/** The API as a server has it, and a client that keeps its connection. */
+/** The API as a server has it, and clients that keep their connections. */
 final class HttpSite implements AutoCloseable {
     private static final String KEY = "berth_the-key-of-the-benchmark";
 
     private final Gateway gateway;
-    private final HttpClient client =
-            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
-    private final HttpRequest request;
+    private final List<HttpConnection> connections = new ArrayList<>();
 
     private HttpSite(Gateway gateway) {
         this.gateway = gateway;
-        this.request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + gateway.port() + "/v1/sandbox/bash"))
-                .header("Authorization", "Bearer " + KEY)
-                .header("Content-Type", "application/json")
-                .POST(HttpRequest.BodyPublishers.ofString("{\"session_id\":\"" + SessionSite.KEY.id()
-                        + "\",\"tenant_id\":\"" + SessionSite.KEY.tenant() + "\",\"command\":\"true\"}"))
-                .build();
     }
 
     static HttpSite open(SessionSite site) {
-        site.resolve().close();
         return new HttpSite(Gateway.start(
                 GatewayConfig.of(ServerConfig.onLoopback(0), site.data().resolve("outputs"), KEY, new byte[32]),
                 site.sessions(),
@@ -40,16 +36,67 @@ final class HttpSite implements AutoCloseable {
                 new PrometheusMeterRegistry(PrometheusConfig.DEFAULT)));
     }
 
-    void runTrue() throws IOException, InterruptedException {
-        HttpResponse<String> response = client.send(request, HttpResponse.BodyHandlers.ofString());
-        if (response.statusCode() != 200 || !response.body().contains("\"success\":true")) {
-            throw new IllegalStateException("'true' failed over HTTP: " + response.body());
-        }
+    /** Runs {@code true} in a session, each time by the same connection. */
+    Timed runTrue(SessionKey session) throws IOException {
+        HttpConnection connection = connect();
+        String body = "{\"session_id\":\"" + session.id() + "\",\"tenant_id\":\"" + session.tenant()
+                + "\",\"command\":\"true\"}";
+        byte[] request = bytes(head("POST /v1/sandbox/bash", "Content-Type: application/json", body.length()) + body);
+        return () -> {
+            String answer = connection.call(request);
+            if (!answer.contains("\"success\":true")) {
+                throw new IllegalStateException("'true' failed over HTTP: " + answer);
+            }
+        };
+    }
+
+    /** Puts a file of this machine into a session's workspace. */
+    Timed upload(SessionKey session, Path source, String target) throws IOException {
+        HttpConnection connection = connect();
+        byte[] request = bytes(
+                head("PUT " + address(session, target), "Content-Type: application/octet-stream", Files.size(source)));
+        return () -> {
+            try (InputStream content = Files.newInputStream(source)) {
+                connection.call(request, content);
+            }
+        };
+    }
+
+    /** Gets a file of a session's workspace onto this machine. */
+    Timed download(SessionKey session, String source, Path target) throws IOException {
+        HttpConnection connection = connect();
+        byte[] request = bytes(head("GET " + address(session, source), "Accept: */*", 0));
+        return () -> {
+            try (OutputStream content = Files.newOutputStream(target)) {
+                connection.call(request, content);
+            }
+        };
+    }
+
+    private HttpConnection connect() throws IOException {
+        HttpConnection connection = new HttpConnection(gateway.port());
+        connections.add(connection);
+        return connection;
+    }
+
+    private static String address(SessionKey session, String file) {
+        return "/v1/sandbox/files?session_id=" + session.id() + "&tenant_id=" + session.tenant() + "&path=" + file;
+    }
+
+    private static String head(String request, String header, long length) {
+        return request + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + KEY + "\r\n" + header
+                + "\r\nContent-Length: " + length + "\r\n\r\n";
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.US_ASCII);
     }
 
     @Override
-    public void close() {
-        client.close();
+    public void close() throws IOException {
+        for (HttpConnection connection : connections) {
+            connection.close();
+        }
         gateway.close();
     }
 }

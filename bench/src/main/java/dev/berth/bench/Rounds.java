@@ -21,7 +21,11 @@ final class Rounds {
     }
 
     Timings run(int rounds, Progress progress) throws Exception {
-        int warmUp = Scale.warmUp(rounds);
+        return run(rounds, Scale.warmUp(rounds), progress);
+    }
+
+    /** @param warmUp rounds before those, which do not count */
+    Timings run(int rounds, int warmUp, Progress progress) throws Exception {
         Map<String, List<Long>> samples = new LinkedHashMap<>();
         for (int round = -warmUp; round < rounds; round++) {
             progress.step(round + warmUp + 1, rounds + warmUp);

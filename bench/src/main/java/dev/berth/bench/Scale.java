@@ -5,6 +5,7 @@ package dev.berth.bench;
  *
  * @param creates sandboxes made one after the other
  * @param commands commands run one after the other
+ * @param serverWarmUp requests that do not count: a server lives long enough for its code to be compiled
  * @param slow runs of what takes half a second each
  * @param burst sandboxes asked for at once
  * @param bursts how often
@@ -17,6 +18,7 @@ package dev.berth.bench;
 record Scale(
         int creates,
         int commands,
+        int serverWarmUp,
         int slow,
         int burst,
         int bursts,
@@ -29,9 +31,9 @@ record Scale(
 
     static Scale of(BenchOptions.Size size) {
         return switch (size) {
-            case QUICK -> new Scale(4, 20, 2, 10, 1, 10, 1, 300, 2, 1, 64);
-            case NORMAL -> new Scale(100, 1000, 15, 100, 3, 200, 5, 2000, 15, 5, 1024);
-            case FULL -> new Scale(200, 3000, 30, 100, 5, 1000, 10, 2000, 30, 9, 1024);
+            case QUICK -> new Scale(4, 20, 20, 2, 10, 1, 10, 1, 300, 2, 1, 64);
+            case NORMAL -> new Scale(100, 1000, 10_000, 15, 100, 3, 200, 5, 2000, 15, 5, 1024);
+            case FULL -> new Scale(200, 3000, 10_000, 30, 100, 5, 1000, 10, 2000, 30, 9, 1024);
         };
     }
 

@@ -5,6 +5,7 @@ import dev.berth.sandbox.local.linux.Directories;
 import dev.berth.session.DirectoryArchives;
 import dev.berth.session.IdlePolicy;
 import dev.berth.session.Session;
+import dev.berth.session.SessionInfo;
 import dev.berth.session.SessionKey;
 import dev.berth.session.SessionSpec;
 import dev.berth.session.Sessions;
@@ -23,6 +24,7 @@ import java.util.Optional;
 /** Sessions as a server has them, on an embedded PostgreSQL that waits for the disk. Closing it leaves nothing. */
 final class SessionSite implements AutoCloseable {
     static final SessionKey KEY = SessionKey.of(SessionKey.DEFAULT_TENANT, "bench");
+    private static final int MOST_SESSIONS = 10_000;
 
     private final SandboxProvider provider;
     private final Path data;
@@ -91,14 +93,18 @@ final class SessionSite implements AutoCloseable {
 
     /** The session of {@link #KEY}, up. */
     Session resolve() {
-        return sessions.resolve(KEY, spec);
+        return resolve(KEY);
+    }
+
+    Session resolve(SessionKey key) {
+        return sessions.resolve(key, spec);
     }
 
     @Override
     public void close() throws IOException {
         try {
-            if (sessions.find(KEY).isPresent()) {
-                sessions.delete(KEY);
+            for (SessionInfo session : sessions.list(Optional.empty(), MOST_SESSIONS)) {
+                sessions.delete(session.key());
             }
             sessions.close();
             database.close();

@@ -8,6 +8,7 @@ import dev.berth.bench.rival.Timed;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.local.linux.Spawn;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -29,32 +30,38 @@ final class Throughput implements Measurement {
         rig.progress().begin(WHAT);
         int cores = Runtime.getRuntime().availableProcessors();
         List<Timed> inSandboxes = new ArrayList<>();
-        List<Timed> bare = new ArrayList<>();
         List<Sandbox> sandboxes = new ArrayList<>();
         for (int i = 0; i < cores; i++) {
             Sandbox sandbox = rig.create();
             sandboxes.add(sandbox);
             inSandboxes.add(() -> Rig.runTrue(sandbox));
-            bare.add(Spawn.of("bash", "-c", "true")::run);
         }
+        try (ExecutorService virtual = Executors.newVirtualThreadPerTaskExecutor()) {
+            Row row = compare(rig, WHAT, virtual, inSandboxes);
+            sandboxes.forEach(Sandbox::destroy);
+            return List.of(row);
+        }
+    }
+
+    /** What callers reach together, each on a thread of its own, beside as many bare spawners. */
+    static Row compare(Rig rig, String what, ExecutorService threads, List<Timed> callers) throws Exception {
+        List<Timed> spawners = Collections.nCopies(callers.size(), Spawn.of("bash", "-c", "true")::run);
         List<Double> berthRates = new ArrayList<>();
         List<Double> bareRates = new ArrayList<>();
-        try (ExecutorService virtual = Executors.newVirtualThreadPerTaskExecutor();
-                ExecutorService platform = Executors.newFixedThreadPool(cores)) {
+        try (ExecutorService platform = Executors.newFixedThreadPool(spawners.size())) {
             int slices = rig.scale().slices();
             for (int slice = -1; slice < slices; slice++) {
                 rig.progress().step(slice + 2, slices + 1);
-                double berthRate = rate(virtual, inSandboxes, rig.scale().sliceMillis());
-                double bareRate = rate(platform, bare, rig.scale().sliceMillis());
+                double berthRate = rate(threads, callers, rig.scale().sliceMillis());
+                double bareRate = rate(platform, spawners, rig.scale().sliceMillis());
                 if (slice >= 0) {
                     berthRates.add(berthRate);
                     bareRates.add(bareRate);
                 }
             }
         }
-        sandboxes.forEach(Sandbox::destroy);
-        return List.of(Row.compare(WHAT, median(berthRates), Contender.BARE, median(bareRates))
-                .must(new Must.AtLeastTimes(0.6)));
+        return Row.compare(what, median(berthRates), Contender.BARE, median(bareRates))
+                .must(new Must.AtLeastTimes(0.6));
     }
 
     private static double rate(ExecutorService threads, List<Timed> tasks, int millis) throws Exception {

@@ -34,7 +34,10 @@ class BenchTest {
         assertThat(out.toString(StandardCharsets.UTF_8))
                 .contains("create + first command, cold")
                 .contains("one command, live sandbox")
-                .contains("write 64 MB");
+                .contains("commands per second over HTTP")
+                .contains("write 64 MB")
+                .contains("upload 64 MB over HTTP")
+                .contains("download 64 MB over HTTP");
         JsonNode report = JsonMapper.builder().build().readTree(Files.readAllBytes(json));
         assertThat(report.get("rows").size()).isGreaterThan(15);
         assertThat(Mounts.all()).noneMatch(mount -> mount.target().toString().startsWith("/var/tmp/berth-bench"));

@@ -42,7 +42,7 @@ class TwoTenantsTest {
 
     /** Parameters that name something of a tenant. */
     private static final Set<String> IDS =
-            Set.of("tenant_id", "session_id", "key_id", "sandbox_id", "sandbox", "skill", "output_id");
+            Set.of("tenant_id", "session_id", "key_id", "sandbox_id", "sandbox", "skill", "output_id", "approval_id");
 
     /** Parameters that do not. */
     private static final Set<String> HARMLESS = Set.of(
@@ -50,7 +50,7 @@ class TwoTenantsTest {
                             + " encoding append pattern glob output_mode case_insensitive context_before context_after"
                             + " max_results fixed_strings multiline exclude include_hidden sort_by files description"
                             + " config scopes expires_in_seconds overlap_seconds state usage template limits idle pinned"
-                            + " keep_checkpoints turn after follow")
+                            + " keep_checkpoints turn after follow permission_mode decision reason")
                     .split(" "));
 
     /** A right body of each operation that takes one, without ids. */
@@ -66,6 +66,7 @@ class TwoTenantsTest {
             Map.entry("callTool", "{\"command\":\"cat secret.txt; echo broken > secret.txt\"}"),
             Map.entry("makeSandboxConfig", "{\"name\":\"anns-own\",\"config\":{\"timeout\":7}}"),
             Map.entry("changeSandboxConfig", "{\"description\":\"broken\"}"),
+            Map.entry("decide", "{\"decision\":\"approve\"}"),
             Map.entry("putSkill", skill("anns-own", "broken")),
             Map.entry("makeSession", "{}"),
             Map.entry("changeSession", "{\"pinned\":true}"),
@@ -157,7 +158,22 @@ class TwoTenantsTest {
                         "sandbox_id", List.of(config, called),
                         "sandbox", List.of(config, called),
                         "skill", List.of(called),
-                        "output_id", List.of(output)));
+                        "output_id", List.of(output),
+                        "approval_id", List.of(approval(key))));
+    }
+
+    /** Of a call that waits. */
+    private static String approval(String key) {
+        good(berth.post(key, "/v1/sessions", "{\"session_id\":\"careful\",\"permission_mode\":\"ask\"}"));
+        return berth.send(HttpRequest.newBuilder(URI.create(berth.url() + "/v1/sandbox/bash"))
+                        .header("Authorization", "Bearer " + key)
+                        .header("Content-Type", "application/json")
+                        .header("Prefer", "respond-async")
+                        .POST(BodyPublishers.ofString("{\"session_id\":\"careful\",\"command\":\"true\"}"))
+                        .build())
+                .json()
+                .path("approval_id")
+                .asString();
     }
 
     private static JsonNode good(Reply reply) {
@@ -452,6 +468,7 @@ class TwoTenantsTest {
         seen.addAll(sessions);
         for (String path : List.of(
                 "/v1/keys",
+                "/v1/approvals",
                 CONFIGS,
                 "/v1/skills",
                 "/v1/skills/" + tenant.own("skill"),

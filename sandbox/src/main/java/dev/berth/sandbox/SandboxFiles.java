@@ -11,6 +11,9 @@ import java.util.function.Consumer;
  * the sandbox plants, nothing here reaches outside it. What is made belongs to the sandbox's default user.
  */
 public interface SandboxFiles {
+    /** A path as {@link FileInfo#path} has it, without a look at whether anything is there. */
+    String named(String path);
+
     /** @throws SandboxException {@code not_found} if there is nothing; a final link is not followed */
     FileInfo stat(String path);
 

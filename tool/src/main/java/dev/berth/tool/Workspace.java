@@ -32,8 +32,7 @@ public final class Workspace {
 
     public static Workspace of(Sandbox sandbox) {
         SandboxFiles all = sandbox.files();
-        String home = all.stat(TOP).path();
-        String directory = home.endsWith("/") ? home + NAME : home + "/" + NAME;
+        String directory = all.named(NAME);
         all.makeDirectory(directory);
         return new Workspace(sandbox, directory);
     }

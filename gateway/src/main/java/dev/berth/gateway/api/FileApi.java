@@ -10,7 +10,6 @@ import dev.berth.sandbox.SandboxException;
 import dev.berth.session.Session;
 import dev.berth.session.SessionKey;
 import dev.berth.tool.Workspace;
-import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -102,7 +101,7 @@ public final class FileApi {
 
     private static long store(Exchange exchange, Session session, String path) {
         Workspace workspace = Workspace.of(session.sandbox());
-        workspace.files().write(path, new BufferedInputStream(exchange.stream(), BUFFER));
+        workspace.files().write(path, exchange.stream());
         return workspace.files().stat(path).size();
     }
 }

@@ -57,6 +57,9 @@ public final class HttpServer implements AutoCloseable {
     private static final long MOST_DRAINED = 16 << 20;
     private static final long MOST_MESSAGE = 1 << 20;
 
+    /** Of a large body. A connection has a buffer only while there is something to read. */
+    private static final int READ_AT_ONCE = 64 << 10;
+
     private final ServerConfig config;
     private final Authenticator authenticator;
     private final RateLimits rates;
@@ -201,6 +204,7 @@ public final class HttpServer implements AutoCloseable {
             h2.setStreamIdleTimeout(IDLE.toMillis());
             connector = new ServerConnector(server, new HttpConnectionFactory(http), h2);
         }
+        connector.getConnectionFactory(HttpConnectionFactory.class).setInputBufferSize(READ_AT_ONCE);
         connector.setHost(config.host());
         connector.setPort(config.port());
         connector.setIdleTimeout(IDLE.toMillis());

@@ -66,6 +66,11 @@ public final class RootFiles implements SandboxFiles {
     }
 
     @Override
+    public String named(String path) {
+        return parser.apply(path).text();
+    }
+
+    @Override
     public FileInfo stat(String path) {
         return on("look at", path, (resolver, checked) -> {
             try (Fd found = resolver.findItself(checked)) {

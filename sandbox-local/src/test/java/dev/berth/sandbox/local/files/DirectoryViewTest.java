@@ -59,6 +59,7 @@ class DirectoryViewTest {
         assertThat(view.list("sub", 1)).extracting(FileInfo::path).containsExactly("sub/deep");
         assertThat(view.stat(".").path()).isEqualTo(".");
         assertThat(view.stat("./sub//deep/").path()).isEqualTo("sub/deep");
+        assertThat(view.named("./sub//deep/")).isEqualTo("sub/deep");
         assertThat(view.stat("a").name()).isEqualTo("a");
     }
 

@@ -67,6 +67,12 @@ class RootFilesTest {
     }
 
     @Test
+    void namesAPathWithoutLookingAtIt() {
+        assertThat(files.named("not/./there")).isEqualTo("/home/user/not/there");
+        assertThat(files.named("/etc//passwd")).isEqualTo("/etc/passwd");
+    }
+
+    @Test
     void newFilesAndTheirParentsBelongToTheDefaultUser() {
         files.write("/made/by/us", bytes("x"));
 
