@@ -72,10 +72,14 @@ final class RemoteOptions {
 
     private static boolean isHere(String url) {
         try {
-            return HERE.contains(String.valueOf(URI.create(url).getHost()));
+            String host = URI.create(url).getHost();
+            if (host != null) {
+                return HERE.contains(host);
+            }
         } catch (IllegalArgumentException e) {
-            return false;
+            // said below
         }
+        throw new UsageException("'" + url + "' is not the URL of a server, such as http://127.0.0.1:8080");
     }
 
     private static Optional<String> setting(Map<String, String> env, String name) {

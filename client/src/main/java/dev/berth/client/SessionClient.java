@@ -123,7 +123,7 @@ public final class SessionClient {
         berth.json(files(Call.put("/v1/sandbox/files", new Call.Body.File(file, BYTES)), path));
     }
 
-    /** Makes or replaces a file; the stream is read to its end, and not closed. */
+    /** Makes or replaces a file; the stream is read to its end and closed. */
     public void upload(String path, InputStream content) {
         berth.json(files(Call.put("/v1/sandbox/files", new Call.Body.Stream(content, BYTES)), path));
     }
@@ -132,7 +132,7 @@ public final class SessionClient {
         return call.query("session_id", id).query("path", path);
     }
 
-    /** Writes all files of a tar stream below the workspace. What is refused is in the result. */
+    /** Writes all files of a tar stream below the workspace; the stream is closed. What is refused is in the result. */
     public CopyResult copy(InputStream tar) {
         // The path has the tenant in it, which a key of a tenant need not know; making it tells, and is needed anyway.
         String tenant =
