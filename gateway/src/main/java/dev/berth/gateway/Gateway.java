@@ -24,6 +24,7 @@ import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.Contract.Operation;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.HttpServer;
+import dev.berth.gateway.http.Idempotency;
 import dev.berth.gateway.http.SocketEndpoint;
 import dev.berth.gateway.skill.Skills;
 import dev.berth.sandbox.SandboxProvider;
@@ -78,7 +79,7 @@ public final class Gateway implements AutoCloseable {
         Interpreter interpreter = new Interpreter(outputs, sessions.turns(), random);
         Approvals approvals = new Approvals(database, sealer, sessions, random, config.approvalPatience());
         Calls calls = new Calls(sessions, approvals, config.tools());
-        EventApi events = new EventApi(sessions);
+        EventApi events = new EventApi(sessions, config.server().heartbeat());
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
         endpoints.putAll(new SessionApi(sessions).endpoints());
@@ -96,6 +97,11 @@ public final class Gateway implements AutoCloseable {
                         operation.id(), (id, endpoint) -> approvals.around(id, Objects.requireNonNull(endpoint))));
         endpoints.computeIfPresent("callTool", (_, endpoint) -> ToolApi.tellDenials(endpoint));
         endpoints.putAll(new ApprovalApi(approvals).endpoints());
+        Idempotency idempotency = new Idempotency(database, sealer);
+        contract.operations().stream()
+                .filter(Operation::creates)
+                .forEach(operation ->
+                        endpoints.computeIfPresent(operation.id(), (_, endpoint) -> idempotency.around(endpoint)));
         Authenticator own = Authenticator.firstOf(new AdminKey(config.adminKey()), keys);
         Authenticator who = config.oidc()
                 .<Authenticator>map(issuer -> Authenticator.firstOf(own, new OidcTokens(issuer)))
@@ -107,6 +113,7 @@ public final class Gateway implements AutoCloseable {
                 Thread.ofPlatform().daemon().name("gateway").factory());
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
         var _ = housekeeping.scheduleWithFixedDelay(quietly(approvals::sweep), 0, 5, TimeUnit.SECONDS);
+        var _ = housekeeping.scheduleWithFixedDelay(quietly(idempotency::sweep), 5, 5, TimeUnit.SECONDS);
         return new Gateway(server, sessions, keys, housekeeping);
     }
 

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jdbi.v3.core.Handle;
@@ -31,6 +32,9 @@ public final class EventLog implements AutoCloseable {
     /** Events that come soon after one another are written together. */
     private static final Duration GATHERING = Duration.ofMillis(50);
 
+    private static final int PAGE = 200;
+    private static final long PAGE_CHARACTERS = 64 << 10;
+
     private static final Duration RETRY = Duration.ofSeconds(1);
 
     private record Pending(SessionKey key, SessionEvent event, Optional<String> correlation, OffsetDateTime at) {}
@@ -40,6 +44,9 @@ public final class EventLog implements AutoCloseable {
     private final Journal journal;
     private final boolean auditCommands;
     private final BlockingQueue<Pending> queue = new ArrayBlockingQueue<>(QUEUE);
+    /** Of the sessions that somebody follows. */
+    private final Map<SessionKey, EventTail> tails = new ConcurrentHashMap<>();
+
     private final Semaphore queued = new Semaphore(0);
     private final AtomicLong dropped = new AtomicLong();
     private final Thread writer;
@@ -54,7 +61,33 @@ public final class EventLog implements AutoCloseable {
 
     /** The events of a session after a number as they come. */
     public EventFollower follow(SessionKey key, long after) {
-        return new EventFollower(this, signals.waiter(topic(key)), key, after);
+        EventTail tail = tails.compute(key, (_, there) -> {
+            EventTail shared = there == null ? new EventTail(this, key, signals.waiter(topic(key))) : there;
+            shared.followers++;
+            return shared;
+        });
+        return new EventFollower(tail, signals.waiter(topic(key)), after, () -> leave(key));
+    }
+
+    private void leave(SessionKey key) {
+        tails.computeIfPresent(key, (_, tail) -> {
+            tail.followers--;
+            if (tail.followers > 0) {
+                return tail;
+            }
+            tail.close();
+            return null;
+        });
+    }
+
+    /** The number of the last event of a session that can be read; 0 if there is none. */
+    long last(SessionKey key) {
+        return database.query(handle -> handle.createQuery(
+                        "SELECT coalesce(max(seq), 0) FROM events WHERE tenant = :tenant AND session = :session")
+                .bind("tenant", key.tenant())
+                .bind("session", key.id())
+                .mapTo(Long.class)
+                .one());
     }
 
     /** What those wait for who follow a session's events. */
@@ -64,13 +97,27 @@ public final class EventLog implements AutoCloseable {
 
     /** The events of a session after a number, in order. Those still queued in a server come later. */
     public List<LoggedEvent> read(SessionKey key, long after, int limit) {
+        return read(key, after, limit, Long.MAX_VALUE);
+    }
+
+    /** As many of the next events as one may keep in memory for somebody slow; at least one, if there is one. */
+    List<LoggedEvent> page(SessionKey key, long after) {
+        return read(key, after, PAGE, PAGE_CHARACTERS);
+    }
+
+    private List<LoggedEvent> read(SessionKey key, long after, int limit, long characters) {
         return database.query(handle -> handle.createQuery("""
-                        SELECT seq, at, type, actor, correlation, data::text AS data FROM events
-                        WHERE tenant = :tenant AND session = :session AND seq > :after ORDER BY seq LIMIT :limit""")
+                        SELECT * FROM (
+                            SELECT *, sum(length(data)) OVER (ORDER BY seq) - length(data) AS characters_before FROM (
+                                SELECT seq, at, type, actor, correlation, data::text AS data FROM events
+                                WHERE tenant = :tenant AND session = :session AND seq > :after ORDER BY seq LIMIT :limit
+                            ) AS next
+                        ) AS sized WHERE characters_before < :characters ORDER BY seq""")
                 .bind("tenant", key.tenant())
                 .bind("session", key.id())
                 .bind("after", after)
                 .bind("limit", limit)
+                .bind("characters", characters)
                 .map((row, context) -> new LoggedEvent(
                         row.getLong("seq"),
                         row.getObject("at", OffsetDateTime.class).toInstant(),

@@ -43,6 +43,7 @@ public final class Contract {
      * @param mostBodyBytes how large its JSON body may be, if that is not what is usual
      * @param socket whether it can also be had as a WebSocket
      * @param streams whether it can also be had as a stream of events that ends with the answer
+     * @param creates whether it makes something, so that a client may name the request by an Idempotency-Key
      */
     public record Operation(
             String id,
@@ -59,7 +60,8 @@ public final class Contract {
             boolean otherBody,
             Optional<Long> mostBodyBytes,
             boolean socket,
-            boolean streams) {}
+            boolean streams,
+            boolean creates) {}
 
     private final ObjectNode document;
     private final SchemaRegistry registry = SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_2020_12);
@@ -128,19 +130,28 @@ public final class Contract {
         Map<String, Schema> inQuery = new HashMap<>();
         List<String> required = new ArrayList<>();
         List<JsonNode> parameters = new ArrayList<>();
+        boolean creates = node.path("x-creates").asBoolean(false);
+        if (creates) {
+            ((ObjectNode) node)
+                    .withArrayProperty("parameters")
+                    .addObject()
+                    .put("$ref", "#/components/parameters/IdempotencyKey");
+        }
         document.path("paths").path(path).path("parameters").forEach(parameters::add);
         node.path("parameters").forEach(parameters::add);
         for (JsonNode reference : parameters) {
             ObjectNode parameter = complete(reference);
             String name = parameter.path("name").asString();
             Schema schema = compile(parameter.path("schema"));
-            if (parameter.path("in").asString().equals("path")) {
-                inPath.put(name, schema);
-            } else {
-                inQuery.put(name, schema);
-                if (parameter.path("required").asBoolean(false)) {
-                    required.add(name);
+            switch (parameter.path("in").asString()) {
+                case "path" -> inPath.put(name, schema);
+                case "query" -> {
+                    inQuery.put(name, schema);
+                    if (parameter.path("required").asBoolean(false)) {
+                        required.add(name);
+                    }
                 }
+                default -> {} // headers are looked at by those that know them
             }
         }
         JsonNode content = inline(node.path("requestBody")).path("content");
@@ -164,7 +175,8 @@ public final class Contract {
                 content.properties().stream().anyMatch(type -> !type.getKey().equals("application/json")),
                 Optional.ofNullable(node.get("x-max-bytes")).map(JsonNode::asLong),
                 node.path("x-websocket").asBoolean(false),
-                node.path("x-streams").asBoolean(false));
+                node.path("x-streams").asBoolean(false),
+                creates);
     }
 
     private Schema compile(JsonNode schema) {
