@@ -25,7 +25,6 @@ import java.util.Set;
 import java.util.UUID;
 import org.eclipse.jetty.alpn.server.ALPNServerConnectionFactory;
 import org.eclipse.jetty.http2.HTTP2Cipher;
-import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
 import org.eclipse.jetty.http2.server.HTTP2ServerConnectionFactory;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
@@ -191,16 +190,13 @@ public final class HttpServer implements AutoCloseable {
             secure.addCustomizer(new SecureRequestCustomizer(false));
             tls.setCipherComparator(HTTP2Cipher.COMPARATOR);
             HttpConnectionFactory http1 = new HttpConnectionFactory(secure);
-            HTTP2ServerConnectionFactory http2 = new HTTP2ServerConnectionFactory(secure);
-            http2.setStreamIdleTimeout(config.idle().toMillis());
+            HTTP2ServerConnectionFactory http2 = Http2.secure(secure, config.idle());
             ALPNServerConnectionFactory choice = new ALPNServerConnectionFactory();
             choice.setDefaultProtocol(http1.getProtocol()); // of clients that know no ALPN
             connector = new ServerConnector(
                     server, new SslConnectionFactory(tls, choice.getProtocol()), choice, http2, http1);
         } else {
-            HTTP2CServerConnectionFactory h2 = new HTTP2CServerConnectionFactory(http);
-            h2.setStreamIdleTimeout(config.idle().toMillis());
-            connector = new ServerConnector(server, new HttpConnectionFactory(http), h2);
+            connector = new ServerConnector(server, new HttpConnectionFactory(http), Http2.clear(http, config.idle()));
         }
         connector.getConnectionFactory(HttpConnectionFactory.class).setInputBufferSize(READ_AT_ONCE);
         connector.setHost(config.host());
