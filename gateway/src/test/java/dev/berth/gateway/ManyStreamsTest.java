@@ -35,6 +35,9 @@ class ManyStreamsTest {
     private static final int READING = 1900;
     private static final int NOT_READING = 100;
     private static final int SESSIONS = 10;
+    /** How many connect at the same moment. */
+    private static final int AT_A_TIME = 50;
+
     private static final int ROUNDS = 10;
     /** More than the kernel takes for a connection that is not read from. */
     private static final int BACKLOG_EVENTS = 400;
@@ -206,6 +209,9 @@ class ManyStreamsTest {
                 String session = "s" + i % SESSIONS;
                 long after = seen.getOrDefault(session, 0L);
                 watchers.add(new Watcher(open(session, after, 16 << 10), after));
+                if (i >= AT_A_TIME) {
+                    watchers.get(i - AT_A_TIME).awaitConnected();
+                }
             }
             for (Watcher watcher : watchers) {
                 watcher.awaitConnected();

@@ -18,6 +18,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.PreparedBatch;
+import org.jdbi.v3.core.statement.Query;
 import org.slf4j.MDC;
 
 /**
@@ -35,6 +36,9 @@ public final class EventLog implements AutoCloseable {
     private static final int PAGE = 200;
     private static final long PAGE_CHARACTERS = 64 << 10;
 
+    /** How many of those who are behind read at a time. */
+    private static final int READING_OLD = 2;
+
     private static final Duration RETRY = Duration.ofSeconds(1);
 
     private record Pending(SessionKey key, SessionEvent event, Optional<String> correlation, OffsetDateTime at) {}
@@ -47,6 +51,7 @@ public final class EventLog implements AutoCloseable {
     /** Of the sessions that somebody follows. */
     private final Map<SessionKey, EventTail> tails = new ConcurrentHashMap<>();
 
+    private final Semaphore behind = new Semaphore(READING_OLD, true);
     private final Semaphore queued = new Semaphore(0);
     private final AtomicLong dropped = new AtomicLong();
     private final Thread writer;
@@ -97,27 +102,45 @@ public final class EventLog implements AutoCloseable {
 
     /** The events of a session after a number, in order. Those still queued in a server come later. */
     public List<LoggedEvent> read(SessionKey key, long after, int limit) {
-        return read(key, after, limit, Long.MAX_VALUE);
-    }
-
-    /** As many of the next events as one may keep in memory for somebody slow; at least one, if there is one. */
-    List<LoggedEvent> page(SessionKey key, long after) {
-        return read(key, after, PAGE, PAGE_CHARACTERS);
-    }
-
-    private List<LoggedEvent> read(SessionKey key, long after, int limit, long characters) {
-        return database.query(handle -> handle.createQuery("""
-                        SELECT * FROM (
-                            SELECT *, sum(length(data)) OVER (ORDER BY seq) - length(data) AS characters_before FROM (
+        return database.query(handle -> events(handle.createQuery("""
                                 SELECT seq, at, type, actor, correlation, data::text AS data FROM events
-                                WHERE tenant = :tenant AND session = :session AND seq > :after ORDER BY seq LIMIT :limit
-                            ) AS next
-                        ) AS sized WHERE characters_before < :characters ORDER BY seq""")
-                .bind("tenant", key.tenant())
+                                WHERE tenant = :tenant AND session = :session AND seq > :after ORDER BY seq LIMIT :limit""").bind("limit", limit), key, after));
+    }
+
+    /** As many of the next events as may be kept in memory for somebody slow; at least one, if there is one. */
+    List<LoggedEvent> page(SessionKey key, long after) {
+        // One by one, as those that are not wanted may be large and would be unpacked all the same.
+        return database.query(handle ->
+                events(handle.createQuery("""
+                                WITH RECURSIVE page (seq, at, type, actor, correlation, data, events, characters) AS (
+                                    (SELECT seq, at, type, actor, correlation, data::text, 1, length(data::text) FROM events
+                                        WHERE tenant = :tenant AND session = :session AND seq > :after ORDER BY seq LIMIT 1)
+                                    UNION ALL
+                                    SELECT next.seq, next.at, next.type, next.actor, next.correlation, next.data,
+                                            page.events + 1, page.characters + length(next.data)
+                                        FROM page CROSS JOIN LATERAL (
+                                            SELECT seq, at, type, actor, correlation, data::text AS data FROM events
+                                            WHERE tenant = :tenant AND session = :session AND seq > page.seq
+                                            ORDER BY seq LIMIT 1
+                                        ) AS next WHERE page.events < :limit AND page.characters < :characters
+                                )
+                                SELECT * FROM page ORDER BY seq""").bind("limit", PAGE).bind("characters", PAGE_CHARACTERS), key, after));
+    }
+
+    /** The same for somebody who is behind. There may be many of them, who must not take every connection. */
+    List<LoggedEvent> pageOfOld(SessionKey key, long after) {
+        behind.acquireUninterruptibly();
+        try {
+            return page(key, after);
+        } finally {
+            behind.release();
+        }
+    }
+
+    private static List<LoggedEvent> events(Query query, SessionKey key, long after) {
+        return query.bind("tenant", key.tenant())
                 .bind("session", key.id())
                 .bind("after", after)
-                .bind("limit", limit)
-                .bind("characters", characters)
                 .map((row, context) -> new LoggedEvent(
                         row.getLong("seq"),
                         row.getObject("at", OffsetDateTime.class).toInstant(),
@@ -125,7 +148,7 @@ public final class EventLog implements AutoCloseable {
                         row.getString("actor"),
                         Optional.ofNullable(row.getString("correlation")),
                         Json.map(row.getString("data"))))
-                .list());
+                .list();
     }
 
     /** Queues an event; it is written soon. */

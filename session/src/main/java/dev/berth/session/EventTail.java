@@ -66,7 +66,7 @@ final class EventTail implements AutoCloseable {
         } finally {
             lock.unlock();
         }
-        return log.page(key, number);
+        return log.pageOfOld(key, number);
     }
 
     private void look() {
