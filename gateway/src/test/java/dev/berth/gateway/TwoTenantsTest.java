@@ -60,7 +60,7 @@ class TwoTenantsTest {
                             + " encoding append pattern glob output_mode case_insensitive context_before context_after"
                             + " max_results fixed_strings multiline exclude include_hidden sort_by files description"
                             + " config scopes expires_in_seconds overlap_seconds state usage template limits idle pinned"
-                            + " keep_checkpoints turn after follow permission_mode decision reason background url events cols rows watch terminal port wake")
+                            + " keep_checkpoints turn after follow permission_mode decision reason background url events cols rows watch terminal port wake before")
                     .split(" "));
 
     /** A right body of each operation that takes one, without ids. */
