@@ -172,6 +172,7 @@ class TwoTenantsTest {
                         Map.entry("skill", List.of(called)),
                         Map.entry("output_id", List.of(output)),
                         Map.entry("approval_id", List.of(approval(key))),
+                        Map.entry("port", List.of("8000")),
                         Map.entry("job_id", List.of(job(key))),
                         Map.entry("webhook_id", List.of(webhook(key))),
                         Map.entry("artifact_id", List.of(artifact(key)))));
