@@ -1,9 +1,11 @@
 package dev.berth.gateway;
 
 import dev.berth.gateway.http.ServerConfig;
+import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.local.LocalConfig;
 import dev.berth.sandbox.local.LocalProvider;
 import dev.berth.sandbox.local.TestMachine;
+import dev.berth.sandbox.local.linux.Directories;
 import dev.berth.sandbox.local.store.StoreKind;
 import dev.berth.session.DirectoryArchives;
 import dev.berth.session.IdlePolicy;
@@ -17,6 +19,10 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -58,6 +64,29 @@ final class ServerToKill implements AutoCloseable {
 
     String url() {
         return url;
+    }
+
+    /** What it answers, as the operator. */
+    String send(String method, String path, String json) throws IOException, InterruptedException {
+        try (HttpClient client = HttpClient.newHttpClient()) {
+            HttpRequest request = HttpRequest.newBuilder(URI.create(url + path))
+                    .header("Authorization", "Bearer " + TestingBerth.ADMIN)
+                    .header("Content-Type", "application/json")
+                    .header("Prefer", "respond-async")
+                    .method(method, HttpRequest.BodyPublishers.ofString(json))
+                    .build();
+            return client.send(request, HttpResponse.BodyHandlers.ofString()).body();
+        }
+    }
+
+    /** Removes what such servers made in a directory, and fails if there is more. */
+    static void clearAway(Path data) throws IOException {
+        LocalProvider provider = LocalProvider.open(config(data));
+        provider.list().forEach(Sandbox::destroy);
+        provider.checkpoints().forEach(point -> provider.deleteCheckpoint(point.id()));
+        provider.closeAndUnmount();
+        TestMachine.assertNothingLeft(data);
+        Directories.remove(data);
     }
 
     @Override
