@@ -27,6 +27,7 @@ import dev.berth.tool.OutputTap;
 import dev.berth.tool.RunRequest;
 import dev.berth.tool.RunResult;
 import dev.berth.tool.Runner;
+import dev.berth.tool.Stop;
 import dev.berth.tool.TextRead;
 import dev.berth.tool.ToolSettings;
 import dev.berth.tool.Workspace;
@@ -52,7 +53,7 @@ public final class ToolApi {
     }
 
     /** Under which a call is made. */
-    private record Terms(ToolSettings settings, boolean changes, OutputTap tap) {}
+    private record Terms(ToolSettings settings, boolean changes, OutputTap tap, Stop stop) {}
 
     private static final Set<String> BESIDE = Set.of("session_id", "tenant_id", "sandbox", "changes");
     /** What the model's input can be the reason of; anything else is ours. */
@@ -189,7 +190,8 @@ public final class ToolApi {
         Terms terms = new Terms(
                 config.map(stored -> stored.config().tools(settings)).orElse(settings),
                 exchange.body().path("changes").asBoolean(false),
-                OutputEvents.to(exchange.events()));
+                OutputEvents.to(exchange.events()),
+                exchange.stop());
         PermissionMode mode = config.map(stored -> stored.config().mode()).orElse(PermissionMode.BYPASS);
         Call call = new Call(exchange, tool.name(), SandboxApi.optional(input, "command"), tool.access(), mode);
         boolean persistent =
@@ -226,7 +228,7 @@ public final class ToolApi {
         String command = input.path("command").asString();
         String directory = Workspace.of(session.sandbox()).directory();
         CommandPolicy.ON.require(command, directory, terms.settings().languages());
-        RunRequest request = RunRequest.bash(command, directory).withTap(terms.tap());
+        RunRequest request = RunRequest.bash(command, directory).withTap(terms.tap()).withStop(terms.stop());
         if (input.has("timeout")) {
             request = request.withTimeout(SandboxApi.seconds(input));
         }

@@ -11,7 +11,6 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.MDC;
-import tools.jackson.core.type.TypeReference;
 
 /**
  * A call whose caller hears what happens in it, ending with {@code done} and what would have been the answer. The call has

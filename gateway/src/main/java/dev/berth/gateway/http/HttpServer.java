@@ -364,6 +364,7 @@ public final class HttpServer implements AutoCloseable {
                 }
             }
             case Answer.Events(EventStream.Source source) -> write(context, EventStream.answer(source, name(context)));
+            case Answer.Taken() -> context.status(202);
             case Answer.Done() -> context.status(204);
         }
     }

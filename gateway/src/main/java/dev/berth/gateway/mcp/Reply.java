@@ -1,0 +1,110 @@
+package dev.berth.gateway.mcp;
+
+import dev.berth.gateway.http.EventStream;
+import io.modelcontextprotocol.json.TypeRef;
+import io.modelcontextprotocol.spec.McpSchema.JSONRPCMessage;
+import io.modelcontextprotocol.spec.McpSchema.JSONRPCNotification;
+import io.modelcontextprotocol.spec.McpStreamableServerTransport;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * Messages on their way to the client, in one stream of events. Whoever has something to say never waits for the client:
+ * what it is too slow for is left out if it is a notification, and kept if it is an answer, of which there is one.
+ */
+final class Reply implements McpStreamableServerTransport, EventStream.Source {
+    private static final Duration HEARTBEAT = Duration.ofSeconds(15);
+    private static final int MOST_WAITING = 100;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition changed = lock.newCondition();
+    private final Deque<JSONRPCMessage> waiting = new ArrayDeque<>(); // guarded by lock
+    private boolean ended; // guarded by lock
+
+    // ---- what is said --------------------------------------------------------------------------------------------
+
+    @Override
+    public Mono<Void> sendMessage(JSONRPCMessage message) {
+        return Mono.fromRunnable(() -> add(message));
+    }
+
+    @Override
+    public Mono<Void> sendMessage(JSONRPCMessage message, @Nullable String id) {
+        return sendMessage(message);
+    }
+
+    private void add(JSONRPCMessage message) {
+        lock.lock();
+        try {
+            if (ended || (waiting.size() >= MOST_WAITING && message instanceof JSONRPCNotification)) {
+                return;
+            }
+            waiting.add(message);
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public <T> T unmarshalFrom(Object data, TypeRef<T> type) {
+        return Messages.JSON.convertValue(data, Messages.JSON.constructType(type.getType()));
+    }
+
+    @Override
+    public Mono<Void> closeGracefully() {
+        return Mono.fromRunnable(this::end);
+    }
+
+    /** What was said is still sent. */
+    void end() {
+        lock.lock();
+        try {
+            ended = true;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    // ---- what is sent --------------------------------------------------------------------------------------------
+
+    @Override
+    public void send(EventStream events) throws IOException, InterruptedException {
+        for (JSONRPCMessage message = next(events); message != null; message = next(events)) {
+            events.event("message", Messages.JSON.<JsonNode>valueToTree(message));
+        }
+    }
+
+    /** Both of those that end a stream call it: the server's side, and the connection's. */
+    @Override
+    public void close() {
+        end();
+    }
+
+    private @Nullable JSONRPCMessage next(EventStream events) throws IOException, InterruptedException {
+        while (true) {
+            lock.lock();
+            try {
+                long left = HEARTBEAT.toNanos();
+                while (waiting.isEmpty() && !ended && left > 0) {
+                    left = changed.awaitNanos(left);
+                }
+                JSONRPCMessage message = waiting.poll();
+                if (message != null || ended) {
+                    return message;
+                }
+            } finally {
+                lock.unlock();
+            }
+            events.heartbeat();
+        }
+    }
+}
