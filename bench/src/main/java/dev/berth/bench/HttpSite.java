@@ -29,7 +29,7 @@ final class HttpSite implements AutoCloseable {
 
     static HttpSite open(SessionSite site) {
         return new HttpSite(Gateway.start(
-                GatewayConfig.of(ServerConfig.onLoopback(0), site.data().resolve("outputs"), KEY, new byte[32]),
+                GatewayConfig.of(ServerConfig.onLoopback(0), site.data(), KEY, new byte[32]),
                 site.sessions(),
                 site.provider(),
                 site.database(),

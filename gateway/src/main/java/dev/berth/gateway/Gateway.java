@@ -1,5 +1,6 @@
 package dev.berth.gateway;
 
+import dev.berth.gateway.api.ArtifactApi;
 import dev.berth.gateway.api.Calls;
 import dev.berth.gateway.api.ConfigApi;
 import dev.berth.gateway.api.EventApi;
@@ -11,6 +12,7 @@ import dev.berth.gateway.api.SessionApi;
 import dev.berth.gateway.api.SkillApi;
 import dev.berth.gateway.api.TenantApi;
 import dev.berth.gateway.api.ToolApi;
+import dev.berth.gateway.api.UploadApi;
 import dev.berth.gateway.approval.ApprovalApi;
 import dev.berth.gateway.approval.Approvals;
 import dev.berth.gateway.auth.AdminKey;
@@ -25,15 +27,22 @@ import dev.berth.gateway.http.Contract.Operation;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.HttpServer;
 import dev.berth.gateway.http.SocketEndpoint;
+import dev.berth.gateway.mcp.ArtifactResources;
+import dev.berth.gateway.mcp.McpApi;
+import dev.berth.gateway.mcp.McpTransport;
 import dev.berth.gateway.skill.Skills;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.session.Sessions;
+import dev.berth.session.artifact.Artifacts;
 import dev.berth.session.store.Database;
 import dev.berth.tool.Interpreter;
+import dev.berth.tool.MimeTypes;
 import dev.berth.tool.OutputStore;
 import dev.berth.tool.Runner;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.Map;
@@ -51,12 +60,14 @@ public final class Gateway implements AutoCloseable {
     private final HttpServer server;
     private final Sessions sessions;
     private final ApiKeys keys;
+    private final McpTransport mcp;
     private final ScheduledExecutorService housekeeping;
 
-    private Gateway(HttpServer server, Sessions sessions, ApiKeys keys, ScheduledExecutorService housekeeping) {
+    private Gateway(HttpServer server, Sessions sessions, ApiKeys keys, McpTransport mcp, ScheduledExecutorService housekeeping) {
         this.server = server;
         this.sessions = sessions;
         this.keys = keys;
+        this.mcp = mcp;
         this.housekeeping = housekeeping;
     }
 
@@ -76,15 +87,19 @@ public final class Gateway implements AutoCloseable {
                 OutputStore.open(config.outputs(), OutputStore.Bounds.DEFAULT, InstantSource.system(), random);
         Runner runner = new Runner(outputs, sessions.turns(), random);
         Interpreter interpreter = new Interpreter(outputs, sessions.turns(), random);
+        Artifacts artifacts = Artifacts.open(
+                config.artifacts(), database, sessions.events(), MimeTypes::of, InstantSource.system(), random);
         Approvals approvals = new Approvals(database, sealer, sessions, random, config.approvalPatience());
-        Calls calls = new Calls(sessions, approvals, config.tools());
+        Calls calls = new Calls(sessions, approvals, artifacts, config.tools());
         EventApi events = new EventApi(sessions);
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
-        endpoints.putAll(new SessionApi(sessions).endpoints());
+        endpoints.putAll(new SessionApi(sessions, artifacts).endpoints());
         endpoints.putAll(events.endpoints());
         endpoints.putAll(new SandboxApi(calls, runner, interpreter, outputs, config.tools()).endpoints());
         endpoints.putAll(new FileApi(calls).endpoints());
+        endpoints.putAll(new ArtifactApi(artifacts, sessions).endpoints());
+        endpoints.putAll(new UploadApi(calls, sessions).endpoints());
         endpoints.putAll(new ToolApi(calls, runner, configs, skills, contract, config.tools()).endpoints());
         endpoints.putAll(new ConfigApi(configs, sessions, contract, provider.name()).endpoints());
         endpoints.putAll(new SkillApi(skills).endpoints());
@@ -96,6 +111,10 @@ public final class Gateway implements AutoCloseable {
                         operation.id(), (id, endpoint) -> approvals.around(id, Objects.requireNonNull(endpoint))));
         endpoints.computeIfPresent("callTool", (_, endpoint) -> ToolApi.tellDenials(endpoint));
         endpoints.putAll(new ApprovalApi(approvals).endpoints());
+        McpTransport mcp = new McpTransport();
+        mcp.setSessionFactory(new McpApi(endpoints, contract, new ArtifactResources(artifacts)).sessions());
+        endpoints.putAll(mcp.endpoints());
+        Gauge.builder("berth.mcp.sessions", mcp, McpTransport::count).register(meters);
         Authenticator own = Authenticator.firstOf(new AdminKey(config.adminKey()), keys);
         Authenticator who = config.oidc()
                 .<Authenticator>map(issuer -> Authenticator.firstOf(own, new OidcTokens(issuer)))
@@ -106,19 +125,26 @@ public final class Gateway implements AutoCloseable {
         ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
                 Thread.ofPlatform().daemon().name("gateway").factory());
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
-        var _ = housekeeping.scheduleWithFixedDelay(quietly(approvals::sweep), 0, 5, TimeUnit.SECONDS);
-        return new Gateway(server, sessions, keys, housekeeping);
+        every(housekeeping, Duration.ofSeconds(5), "approvals", approvals::sweep);
+        every(housekeeping, Duration.ofMinutes(10), "MCP sessions", mcp::sweep);
+        every(housekeeping, Duration.ofMinutes(10), "artifacts", artifacts::sweep);
+        every(housekeeping, Duration.ofHours(6), "content of artifacts", artifacts::sweepContent);
+        return new Gateway(server, sessions, keys, mcp, housekeeping);
     }
 
-    /** A failure now is no reason never to try again. */
-    private static Runnable quietly(Runnable work) {
-        return () -> {
-            try {
-                work.run();
-            } catch (RuntimeException e) {
-                LOG.atWarn().addKeyValue("error", e.getMessage()).log("housekeeping.failed");
-            }
-        };
+    /** A task that fails is tried again the next time, as the database may be away for a while. */
+    private static void every(ScheduledExecutorService housekeeping, Duration pause, String what, Runnable task) {
+        var _ = housekeeping.scheduleWithFixedDelay(
+                () -> {
+                    try {
+                        task.run();
+                    } catch (RuntimeException e) {
+                        LOG.atWarn().addKeyValue("what", what).setCause(e).log("sweep.failed");
+                    }
+                },
+                0,
+                pause.toSeconds(),
+                TimeUnit.SECONDS);
     }
 
     public int port() {
@@ -132,6 +158,7 @@ public final class Gateway implements AutoCloseable {
     @Override
     public void close() {
         sessions.signals().close(); // or the server would wait for those who only watch
+        mcp.close();
         server.close();
         housekeeping.shutdownNow();
     }

@@ -82,7 +82,7 @@ class GeneratedInputTest {
                         .isNotEqualTo(500)
                         .isBetween(200, 599);
                 assertThat(reply.body()).as(path).doesNotContain("rivals-secret", "at dev.berth.", "Exception");
-                if (reply.status() >= 400) {
+                if (reply.status() >= 400 && !operation.method().equals("HEAD")) { // which has no body
                     assertThat(reply.json().has("code")).as(reply.body()).isTrue();
                 }
             }

@@ -52,8 +52,7 @@ public final class TestingBerth implements AutoCloseable {
     }
 
     public TestingBerth(UnaryOperator<GatewayConfig> changes) {
-        config = changes.apply(
-                GatewayConfig.of(ServerConfig.onLoopback(0), machine.data().resolve("outputs"), ADMIN, new byte[32]));
+        config = changes.apply(GatewayConfig.of(ServerConfig.onLoopback(0), machine.data(), ADMIN, new byte[32]));
         sessions = openSessions();
         gateway = openGateway();
     }

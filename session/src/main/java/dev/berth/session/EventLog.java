@@ -92,6 +92,11 @@ public final class EventLog implements AutoCloseable {
         }
     }
 
+    /** Tells those who follow a session that an event was written to it by {@link #append(Handle, SessionKey, SessionEvent)}. */
+    public void wrote(SessionKey key) {
+        signals.tell(topic(key));
+    }
+
     private void writeAsTheyCome() {
         boolean failing = false;
         try {
@@ -141,7 +146,7 @@ public final class EventLog implements AutoCloseable {
                 batch.stream().filter(pending -> !queue.offer(pending)).forEach(_ -> dropped.incrementAndGet());
                 throw e;
             }
-            batch.stream().map(Pending::key).distinct().forEach(key -> signals.tell(topic(key)));
+            batch.stream().map(Pending::key).distinct().forEach(this::wrote);
         }
         long lost = dropped.getAndSet(0);
         if (lost > 0) {
@@ -182,8 +187,8 @@ public final class EventLog implements AutoCloseable {
         return sorted;
     }
 
-    /** Appends within a transaction of the caller's. */
-    static long append(Handle handle, SessionKey key, SessionEvent event) {
+    /** Appends within a transaction of the caller's, who calls {@link #wrote} once that is committed. */
+    public static long append(Handle handle, SessionKey key, SessionEvent event) {
         return handle.createQuery("""
                         WITH numbered AS (
                             UPDATE sessions SET last_seq = last_seq + 1 WHERE tenant = :tenant AND id = :session

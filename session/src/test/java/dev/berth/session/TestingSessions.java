@@ -106,7 +106,7 @@ public final class TestingSessions implements AutoCloseable {
         return machine;
     }
 
-    Database database() {
+    public Database database() {
         return database;
     }
 

@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 
 /** Tells the media type of a file: by its first bytes where those are unmistakable, else by its name. */
-final class MimeTypes {
+public final class MimeTypes {
     private static final String BINARY = "application/octet-stream";
     private static final String TEXT = "text/plain";
 
@@ -84,7 +84,8 @@ final class MimeTypes {
         }
     }
 
-    static String of(String path, byte[] content) {
+    /** @param content of the file, or as much of its beginning as there is at hand */
+    public static String of(String path, byte[] content) {
         String name = path.substring(path.lastIndexOf('/') + 1).toLowerCase(Locale.ROOT);
         String byName = BY_EXTENSION.getOrDefault(name.substring(name.lastIndexOf('.') + 1), "");
         String byContent = MAGICS.stream()

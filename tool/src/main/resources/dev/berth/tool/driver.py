@@ -2,6 +2,89 @@
 # Says on both streams where each begins and ends: NUL <mark> "<", NUL <mark> ">"; on stdout a line of JSON follows.
 import ast, base64, fcntl, io, json, linecache, os, signal, sys, traceback, types
 
+DISPLAY = os.path.join(os.getcwd(), "output", "display")
+MOST_CELLS = 1000000
+
+
+def save(kind, extension, write):
+    """Makes a new file for people to see. What goes wrong here is told, and is no failure of the code."""
+    path = None
+    try:
+        os.makedirs(DISPLAY, exist_ok=True)
+        names = set(os.listdir(DISPLAY))
+        number = 1
+        while True:
+            name = "%s-%d.%s" % (kind, number, extension)
+            number += 1
+            if name in names:
+                continue
+            try:
+                file = open(os.path.join(DISPLAY, name), "xb")
+            except FileExistsError:
+                continue
+            path = os.path.join(DISPLAY, name)
+            with file:
+                write(file)
+            return name
+    except Exception as error:
+        print("[the %s was not saved: %s: %s]" % (kind, type(error).__name__, error), file=sys.stderr)
+        if path:
+            try:
+                os.unlink(path)
+            except OSError:
+                pass
+
+
+def save_figures(*ignored, **more_ignored):
+    """Saves and closes every open figure, if matplotlib was imported; it is what plt.show() does here."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is None or not hasattr(pyplot, "get_fignums"):
+        return
+    try:
+        for number in pyplot.get_fignums():
+            figure = pyplot.figure(number)
+            save("figure", "png", lambda file: figure.savefig(file, format="png", bbox_inches="tight"))
+            pyplot.close(figure)
+    except Exception as error:
+        print("[figures were not saved: %s: %s]" % (type(error).__name__, error), file=sys.stderr)
+
+
+def save_table(value):
+    """Saves a value as CSV, if pandas was imported and it is a table of it."""
+    pandas = sys.modules.get("pandas")
+    try:
+        if pandas is None or not isinstance(value, (pandas.DataFrame, pandas.Series)):
+            return
+        columns = value.shape[1] if len(value.shape) > 1 else 1
+        rows = max(1, MOST_CELLS // max(1, columns))
+        name = save("table", "csv", lambda file: file.write(value.head(rows).to_csv().encode("utf-8", "replace")))
+        if name and len(value) > rows:
+            print("[%s has the first %d of %d rows]" % (name, rows, len(value)), file=sys.stderr)
+    except Exception as error:
+        print("[the table was not saved: %s: %s]" % (type(error).__name__, error), file=sys.stderr)
+
+
+class ShowFigures:
+    """Sees to it that plt.show() saves figures from the moment on that user code imports matplotlib."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "matplotlib.pyplot" or self not in sys.meta_path:
+            return None
+        sys.meta_path.remove(self)
+        import importlib.util
+
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            module.show = save_figures
+
+        spec.loader.exec_module = exec_module
+        return spec
+
 
 class Pipe(io.RawIOBase):
     """Writes all or fails; a signal may cut a write(2) short. Closing it does not close the descriptor."""
@@ -60,7 +143,14 @@ def drive(once):
         if last is not None:
             value = eval(compile(last, name, "eval"), main.__dict__)
             if value is not None:
-                return repr(value)
+                text = repr(value)
+                if os.getpid() == me:
+                    save_table(value)
+                return text
+
+    def finish():
+        if os.getpid() == me:
+            save_figures()
 
     def report(error):
         here = drive.__code__.co_filename
@@ -80,7 +170,12 @@ def drive(once):
         try:
             try:
                 running = True
-                result = evaluate(code, name)
+                try:
+                    result = evaluate(code, name)
+                except (Exception, SystemExit):
+                    finish()
+                    raise
+                finish()
             finally:
                 running = False
             if result is not None and len(result) > limit:
@@ -95,6 +190,8 @@ def drive(once):
             report(error)
             return {"code": 130 if isinstance(error, KeyboardInterrupt) else 1}
 
+    os.environ.setdefault("MPLBACKEND", "Agg")  # there is no screen
+    sys.meta_path.insert(0, ShowFigures())
     reset()
     for line in requests:
         fields = line.split()

@@ -9,6 +9,7 @@ import dev.berth.session.IdlePolicy;
 import dev.berth.session.SessionSpec;
 import dev.berth.session.SessionsConfig;
 import dev.berth.session.TenantLimits;
+import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.tool.ToolSettings;
 import java.nio.file.Path;
 import java.util.Map;
@@ -87,12 +88,16 @@ public record ServerSettings(Values values) {
     }
 
     public GatewayConfig gateway(String adminKey, byte[] sealingKey) {
-        return GatewayConfig.of(http(), data().resolve("outputs"), adminKey, sealingKey)
+        return GatewayConfig.of(http(), data(), adminKey, sealingKey)
                 .withTools(ToolSettings.DEFAULT.withTimeouts(
                         values.get(Settings.TOOLS_TIMEOUT), values.get(Settings.TOOLS_LONGEST_TIMEOUT)))
                 .withRates(values.get(Settings.RATE_PER_SECOND), values.get(Settings.RATE_BURST))
                 .withOidc(oidc())
-                .withApprovalPatience(values.get(Settings.APPROVAL_TIMEOUT));
+                .withApprovalPatience(values.get(Settings.APPROVAL_TIMEOUT))
+                .withArtifacts(new ArtifactsConfig(
+                        data().resolve("artifacts"),
+                        values.get(Settings.ARTIFACT_FOLDERS),
+                        values.get(Settings.ARTIFACT_RETENTION)));
     }
 
     private Optional<OidcConfig> oidc() {

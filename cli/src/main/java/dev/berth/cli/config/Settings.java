@@ -12,6 +12,7 @@ import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.store.StoreKind;
 import dev.berth.sandbox.local.template.TemplateName;
+import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.session.store.DatabaseConfig;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -237,6 +238,16 @@ public final class Settings {
             Type.of("PATH|URL", Settings::archive),
             "<data>/archives",
             "Where archived sessions go: a directory, or s3://bucket/prefix?endpoint=…&region=….");
+    public static final Setting<List<String>> ARTIFACT_FOLDERS = Setting.of(
+            "artifact.folders",
+            checked(Types.WORDS, Settings::folders),
+            "output/display,output",
+            "Folders of the workspace whose files become artifacts, those of the first one first.");
+    public static final Setting<Duration> ARTIFACT_RETENTION = Setting.of(
+            "artifact.retention",
+            checked(Types.TIME, Settings::someTime),
+            "30d",
+            "How long artifacts are kept, also when their session is gone.");
     public static final Setting<LogLevel> LOG_LEVEL = Setting.of(
                     "log.level", Types.oneOf(LogLevel.class), "warn", "From which level on log lines go to stderr.")
             .variable("BERTH_LOG")
@@ -310,7 +321,9 @@ public final class Settings {
                         APPROVAL_TIMEOUT,
                         AUDIT_COMMANDS));
         parts.put("The tenant `default`", List.of(TENANT_SESSIONS, TENANT_CREATED, TENANT_MEMORY, TENANT_DISK));
-        parts.put("What is kept and told", List.of(DATABASE_URL, ARCHIVE, LOG_LEVEL, LOG_FORMAT));
+        parts.put(
+                "What is kept and told",
+                List.of(DATABASE_URL, ARCHIVE, ARTIFACT_FOLDERS, ARTIFACT_RETENTION, LOG_LEVEL, LOG_FORMAT));
         return parts;
     }
 
@@ -354,6 +367,14 @@ public final class Settings {
             return text;
         }
         return Types.PATH.reader().apply(text).toString();
+    }
+
+    private static List<String> folders(List<String> folders) {
+        return new ArtifactsConfig(Path.of("artifacts"), folders, ArtifactsConfig.RETENTION).folders();
+    }
+
+    private static Duration someTime(Duration time) {
+        return new ArtifactsConfig(Path.of("artifacts"), ArtifactsConfig.FOLDERS, time).retention();
     }
 
     private static URI address(String text) {

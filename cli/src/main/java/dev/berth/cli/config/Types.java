@@ -10,6 +10,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
@@ -27,6 +28,7 @@ final class Types {
     static final Type<Integer> COUNT = Type.of("N", Option.atLeast(0));
     static final Type<Double> NUMBER = Type.of("NUMBER", Types::number);
     static final Type<Boolean> SWITCH = Type.of("true|false", Types::truth);
+    static final Type<List<String>> WORDS = Type.of("NAME,…", Types::words);
     static final Type<Map<String, Integer>> COUNTS = new Type<>("NAME=N,…", true, Types::counts);
 
     private Types() {}
@@ -107,6 +109,10 @@ final class Types {
             // said below
         }
         throw new UsageException("'" + text + "' is not a number of at least 0");
+    }
+
+    private static List<String> words(String text) {
+        return Arrays.stream(text.split(",")).map(String::strip).toList();
     }
 
     private static Map<String, Integer> counts(String text) {

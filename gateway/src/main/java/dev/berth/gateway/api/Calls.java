@@ -2,6 +2,7 @@ package dev.berth.gateway.api;
 
 import dev.berth.gateway.approval.ApprovalNeeded;
 import dev.berth.gateway.approval.Approvals;
+import dev.berth.gateway.auth.Scope;
 import dev.berth.gateway.http.Exchange;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
@@ -12,6 +13,8 @@ import dev.berth.session.Session;
 import dev.berth.session.SessionKey;
 import dev.berth.session.SessionSpec;
 import dev.berth.session.Sessions;
+import dev.berth.session.artifact.Artifacts;
+import dev.berth.session.artifact.Collected;
 import dev.berth.tool.ToolSettings;
 import java.time.Duration;
 import java.util.Map;
@@ -28,12 +31,14 @@ public final class Calls {
 
     private final Sessions sessions;
     private final Approvals approvals;
+    private final Artifacts artifacts;
     private final ToolSettings settings;
 
     /** @param settings of the server; a read-only one lets no call write, whichever way it came */
-    public Calls(Sessions sessions, Approvals approvals, ToolSettings settings) {
+    public Calls(Sessions sessions, Approvals approvals, Artifacts artifacts, ToolSettings settings) {
         this.sessions = sessions;
         this.approvals = approvals;
+        this.artifacts = artifacts;
         this.settings = settings;
     }
 
@@ -77,8 +82,8 @@ public final class Calls {
         }
     }
 
-    /** What came of it, and what the computer lost before, which the model has to know. */
-    record Outcome<T>(T value, Optional<String> loss) {}
+    /** What came of it, what it left to see, and what the computer lost before, which the model has to know. */
+    record Outcome<T>(T value, Collected artifacts, Optional<String> loss) {}
 
     <T> Outcome<T> in(SessionKey key, SessionSpec spec, Call call, Function<Session, T> work, ToIntFunction<T> exit) {
         try {
@@ -129,7 +134,8 @@ public final class Calls {
                 if (loss.isPresent()) {
                     session.lossTold();
                 }
-                return new Outcome<>(value, loss);
+                return new Outcome<>(
+                        value, call.access() == Access.READ ? Collected.NOTHING : collect(session, call), loss);
             } catch (SandboxException e) {
                 if (e.code() == ErrorCode.UNAVAILABLE || e.code() == ErrorCode.TIMEOUT) {
                     session.suspect();
@@ -145,11 +151,21 @@ public final class Calls {
     private void permit(Call call, Session session) {
         if (call.mustBeAllowed(session.info().permissionMode()) && !approvals.granted(session.key(), call.what())) {
             if (!call.exchange().isJson()) {
+                if (call.exchange().caller().may(Scope.APPROVALS)) {
+                    return; // whoever could allow it need not wait for himself
+                }
                 throw SandboxException.denied("'" + call.what() + "' has to be allowed by a person in this session, and"
                         + " what is streamed cannot wait for that; use a call with a JSON body");
             }
             throw new ApprovalNeeded(Optional.of(session.key()), call.what());
         }
+    }
+
+    private Collected collect(Session session, Call call) {
+        Collected collected = artifacts.collect(
+                session, call.who(), Optional.of(call.exchange().id()));
+        collected.made().forEach(artifact -> call.exchange().events().event("artifact", ArtifactApi.show(artifact)));
+        return collected;
     }
 
     /** The session, up until it is closed, for something that goes on after the call. */

@@ -97,7 +97,7 @@ public final class SandboxApi {
                             session, settings, body.path("stateful").asBoolean(false) ? request.stateful() : request);
                 },
                 result -> result.run().exitCode());
-        Map<String, Object> shown = show(done.value().run(), done.loss());
+        Map<String, Object> shown = show(done.value().run(), done);
         done.value().result().ifPresent(value -> shown.put("result", value));
         shown.put("restarted", done.value().restarted() || done.value().stateLost());
         return Answer.ok(shown);
@@ -127,10 +127,10 @@ public final class SandboxApi {
                             session, settings, body.path("changes").asBoolean(false) ? request.withChanges() : request);
                 },
                 RunResult::exitCode);
-        return Answer.ok(show(done.value(), done.loss()));
+        return Answer.ok(show(done.value(), done));
     }
 
-    static Map<String, Object> show(RunResult result, Optional<String> loss) {
+    static Map<String, Object> show(RunResult result, Outcome<?> outcome) {
         Map<String, Object> shown = new LinkedHashMap<>();
         shown.put("success", result.ok());
         shown.put("stdout", result.stdout());
@@ -141,7 +141,10 @@ public final class SandboxApi {
         shown.put("truncated", result.truncated());
         result.outputId().ifPresent(id -> shown.put("output_id", id));
         shown.put("limits_hit", limits(result));
-        shown.put("artifacts", List.of());
+        shown.put(
+                "artifacts",
+                outcome.artifacts().made().stream().map(ArtifactApi::show).toList());
+        outcome.artifacts().note().ifPresent(note -> shown.put("artifacts_note", note));
         result.changes()
                 .ifPresent(changes -> shown.put(
                         "changes",
@@ -151,7 +154,7 @@ public final class SandboxApi {
                                         "path", change.path(),
                                         "size", change.size()))
                                 .toList()));
-        loss.ifPresent(sentence -> shown.put("loss", sentence));
+        outcome.loss().ifPresent(sentence -> shown.put("loss", sentence));
         return shown;
     }
 

@@ -18,6 +18,7 @@ import dev.berth.session.SessionSpec;
 import dev.berth.session.SessionState;
 import dev.berth.session.Sessions;
 import dev.berth.session.Turns;
+import dev.berth.session.artifact.Artifacts;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.HashMap;
@@ -37,9 +38,11 @@ public final class SessionApi {
     private static final Set<SessionState> THERE = EnumSet.complementOf(EnumSet.of(SessionState.DESTROYED));
 
     private final Sessions sessions;
+    private final Artifacts artifacts;
 
-    public SessionApi(Sessions sessions) {
+    public SessionApi(Sessions sessions, Artifacts artifacts) {
         this.sessions = sessions;
+        this.artifacts = artifacts;
     }
 
     public Map<String, Endpoint> endpoints() {
@@ -95,6 +98,7 @@ public final class SessionApi {
     // ---- looking -------------------------------------------------------------------------------------------------
 
     private Answer listBriefly(Exchange exchange) {
+        Map<SessionKey, Integer> made = artifacts.counts(tenant(exchange));
         return Answer.ok(Map.of(
                 "sessions",
                 sessions
@@ -102,11 +106,11 @@ public final class SessionApi {
                                 tenant(exchange),
                                 exchange.query("limit").map(Integer::parseInt).orElse(MOST))
                         .stream()
-                        .map(SessionApi::brief)
+                        .map(info -> brief(info, made.getOrDefault(info.key(), 0)))
                         .toList()));
     }
 
-    private static Map<String, Object> brief(SessionInfo info) {
+    private static Map<String, Object> brief(SessionInfo info, int artifacts) {
         Map<String, Object> shown = new LinkedHashMap<>();
         shown.put("tenant_id", info.key().tenant());
         shown.put("session_id", info.key().id());
@@ -117,6 +121,7 @@ public final class SessionApi {
         shown.put("last_used_at", info.times().lastActivityAt());
         shown.put("memory", info.limits().memoryBytes());
         shown.put("disk", info.diskBytes());
+        shown.put("artifacts", artifacts);
         info.lastError().ifPresent(error -> shown.put("last_error", error));
         return shown;
     }

@@ -152,7 +152,7 @@ public final class ToolApi {
         try {
             Contract.check(tool.checks(), input);
             Outcome<RunResult> done = run(exchange, tenant, tool, key, config, input);
-            Map<String, Object> shown = SandboxApi.show(done.value(), done.loss());
+            Map<String, Object> shown = SandboxApi.show(done.value(), done);
             shown.put("ok", shown.remove("success"));
             return Answer.ok(shown);
         } catch (SandboxException e) {

@@ -16,8 +16,12 @@ public record Caller(String name, String tenant, boolean admin, Set<Scope> scope
         scopes = Set.copyOf(scopes);
     }
 
+    public boolean may(Scope scope) {
+        return admin || scopes.contains(scope);
+    }
+
     public void require(Scope scope) {
-        if (!admin && !scopes.contains(scope)) {
+        if (!may(scope)) {
             throw SandboxException.denied(
                     "this key has no scope '" + scope + "'; ask for one that has it, or for another key");
         }

@@ -17,8 +17,15 @@ public sealed interface Answer {
     }
 
     /** Bytes that are written as they come. */
-    record Stream(String contentType, OptionalLong length, Map<String, String> headers, Writer writer)
-            implements Answer {}
+    record Stream(int status, String contentType, OptionalLong length, Map<String, String> headers, Writer writer)
+            implements Answer {
+        public Stream(String contentType, OptionalLong length, Map<String, String> headers, Writer writer) {
+            this(200, contentType, length, headers, writer);
+        }
+    }
+
+    /** A failure that only HTTP knows. */
+    record Failure(int status, String code, String detail, Map<String, String> headers) implements Answer {}
 
     /** Events that are sent as they happen. */
     record Events(EventStream.Source source) implements Answer {}

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -157,6 +158,14 @@ public final class Exchange {
     /** The body as it comes, for operations whose content is not JSON. */
     public InputStream stream() {
         return stream.get();
+    }
+
+    /** How many bytes the body is said to have. */
+    public OptionalLong length() {
+        return header("Content-Length")
+                .filter(text -> text.matches("[0-9]{1,18}"))
+                .map(text -> OptionalLong.of(Long.parseLong(text)))
+                .orElse(OptionalLong.empty());
     }
 
     public boolean isJson() {

@@ -357,6 +357,7 @@ public final class HttpServer implements AutoCloseable {
             }
             case Answer.Stream stream -> {
                 try (var writer = stream.writer()) {
+                    context.status(stream.status());
                     context.contentType(stream.contentType());
                     stream.headers().forEach(context::header);
                     stream.length().ifPresent(length -> context.res().setContentLengthLong(length));
@@ -364,6 +365,10 @@ public final class HttpServer implements AutoCloseable {
                 }
             }
             case Answer.Events(EventStream.Source source) -> write(context, EventStream.answer(source, name(context)));
+            case Answer.Failure(int status, String code, String detail, var headers) -> {
+                headers.forEach(context::header);
+                answer(context, Problems.plain(status, code, detail, name(context)));
+            }
             case Answer.Taken() -> context.status(202);
             case Answer.Done() -> context.status(204);
         }

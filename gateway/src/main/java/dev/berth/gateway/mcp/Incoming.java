@@ -11,9 +11,10 @@ import java.util.Objects;
  * What a handler knows of the request beside its parameters.
  *
  * @param exchange how it came, and from whom
+ * @param reply where the answer goes
  * @param stop by which the client ends it
  */
-record Incoming(Exchange exchange, Conversation conversation, Stop stop) {
+record Incoming(Exchange exchange, Conversation conversation, Reply reply, Stop stop) {
     private static final String KEY = "berth.incoming";
 
     McpTransportContext context() {

@@ -77,7 +77,7 @@ public final class McpTransport implements McpStreamableServerTransportProvider 
             return request(exchange, conversation, body, method);
         }
         if (!method.isEmpty()) {
-            notification(exchange, conversation, body, method);
+            notification(conversation, body, method);
         } else {
             answered(conversation, body);
         }
@@ -146,9 +146,9 @@ public final class McpTransport implements McpStreamableServerTransportProvider 
     private Answer request(Exchange exchange, Conversation conversation, ObjectNode body, String method) {
         requireOwnTenant(exchange);
         Object id = Messages.id(Objects.requireNonNull(body.get("id")));
-        Incoming incoming = new Incoming(exchange, conversation, new Stop());
-        conversation.begin(id, incoming.stop());
         Reply reply = new Reply();
+        Incoming incoming = new Incoming(exchange, conversation, reply, new Stop());
+        conversation.begin(id, incoming.stop());
         JSONRPCRequest request = new JSONRPCRequest(method, id, body.get("params"));
         Map<String, String> context = MDC.getCopyOfContextMap();
         Thread.ofVirtual().name("mcp " + method).start(() -> {
@@ -172,16 +172,13 @@ public final class McpTransport implements McpStreamableServerTransportProvider 
         return Answer.events(reply);
     }
 
-    private static void notification(
-            Exchange exchange, Conversation conversation, ObjectNode body, String method) {
+    private static void notification(Conversation conversation, ObjectNode body, String method) {
         if (method.equals(CANCELLED)) {
             conversation.cancel(Messages.id(body.path("params").path("requestId")));
         } else if (HEARD.contains(method)) {
-            Incoming incoming = new Incoming(exchange, conversation, new Stop());
             conversation
                     .session()
                     .accept(new JSONRPCNotification(method, body.get("params")))
-                    .contextWrite(values -> values.put(McpTransportContext.KEY, incoming.context()))
                     .block();
         }
     }

@@ -8,7 +8,9 @@ import io.modelcontextprotocol.spec.McpStreamableServerTransport;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +29,8 @@ final class Reply implements McpStreamableServerTransport, EventStream.Source {
     private final Condition changed = lock.newCondition();
     private final Deque<JSONRPCMessage> waiting = new ArrayDeque<>(); // guarded by lock
     private boolean ended; // guarded by lock
+    private boolean closed; // guarded by lock
+    private final List<Runnable> afterwards = new ArrayList<>(); // guarded by lock
 
     // ---- what is said --------------------------------------------------------------------------------------------
 
@@ -87,6 +91,30 @@ final class Reply implements McpStreamableServerTransport, EventStream.Source {
     @Override
     public void close() {
         end();
+        List<Runnable> due;
+        lock.lock();
+        try {
+            closed = true;
+            due = List.copyOf(afterwards);
+            afterwards.clear();
+        } finally {
+            lock.unlock();
+        }
+        due.forEach(Runnable::run);
+    }
+
+    /** Has something done when everything was sent or nobody reads on. */
+    void afterwards(Runnable work) {
+        lock.lock();
+        try {
+            if (!closed) {
+                afterwards.add(work);
+                return;
+            }
+        } finally {
+            lock.unlock();
+        }
+        work.run();
     }
 
     private @Nullable JSONRPCMessage next(EventStream events) throws IOException, InterruptedException {
