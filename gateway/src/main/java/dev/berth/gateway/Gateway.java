@@ -63,7 +63,12 @@ public final class Gateway implements AutoCloseable {
     private final McpTransport mcp;
     private final ScheduledExecutorService housekeeping;
 
-    private Gateway(HttpServer server, Sessions sessions, ApiKeys keys, McpTransport mcp, ScheduledExecutorService housekeeping) {
+    private Gateway(
+            HttpServer server,
+            Sessions sessions,
+            ApiKeys keys,
+            McpTransport mcp,
+            ScheduledExecutorService housekeeping) {
         this.server = server;
         this.sessions = sessions;
         this.keys = keys;

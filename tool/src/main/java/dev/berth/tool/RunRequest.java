@@ -58,7 +58,8 @@ public record RunRequest(
     }
 
     public static RunRequest argv(List<String> argv, String cwd) {
-        return new RunRequest(argv, cwd, Map.of(), Optional.empty(), Optional.empty(), false, OutputTap.NONE, new Stop());
+        return new RunRequest(
+                argv, cwd, Map.of(), Optional.empty(), Optional.empty(), false, OutputTap.NONE, new Stop());
     }
 
     public RunRequest withEnv(Map<String, String> newEnv) {

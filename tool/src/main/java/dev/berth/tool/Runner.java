@@ -54,11 +54,11 @@ public final class Runner {
                 new CapturedOutput(outputs, session.key(), settings.outputBytes(), request.tap())) {
             Exit exit = Execution.run(
                     session.sandbox(),
- command,
- request.stdin(),
- output.stdout()::write,
- output.stderr()::write,
- request.stop());
+                    command,
+                    request.stdin(),
+                    output.stdout()::write,
+                    output.stderr()::write,
+                    request.stop());
             if (exit.timedOut() || request.stop().stopped()) {
                 Leftovers.kill(session.sandbox(), mark);
             }

@@ -228,7 +228,8 @@ public final class ToolApi {
         String command = input.path("command").asString();
         String directory = Workspace.of(session.sandbox()).directory();
         CommandPolicy.ON.require(command, directory, terms.settings().languages());
-        RunRequest request = RunRequest.bash(command, directory).withTap(terms.tap()).withStop(terms.stop());
+        RunRequest request =
+                RunRequest.bash(command, directory).withTap(terms.tap()).withStop(terms.stop());
         if (input.has("timeout")) {
             request = request.withTimeout(SandboxApi.seconds(input));
         }

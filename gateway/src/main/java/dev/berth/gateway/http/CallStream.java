@@ -68,7 +68,7 @@ final class CallStream implements EventStream.Source, CallEvents {
         }
         try {
             if (endpoint.answer(exchange.heardBy(this)) instanceof Answer.Json json) {
-                event("done", Bodies.JSON.convertValue(json.value(), new TypeReference<Map<String, Object>>() {}));
+                event("done", json.fields());
             }
         } catch (Exception e) {
             failure = e; // seen by the other thread, which looks after it has seen the end

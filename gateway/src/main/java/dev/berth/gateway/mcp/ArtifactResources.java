@@ -79,14 +79,17 @@ public final class ArtifactResources {
         }
         Optional<String> before = cursor.length == 2 ? Optional.of(cursor[1]) : Optional.empty();
         for (int i = cursor.length == 2 ? sessions.indexOf(cursor[0]) : 0; i < sessions.size(); i++) {
-            List<Artifact> page =
-                    artifacts.list(SessionKey.of(incoming.tenant(), sessions.get(i)), before, PAGE);
+            List<Artifact> page = artifacts.list(SessionKey.of(incoming.tenant(), sessions.get(i)), before, PAGE);
             before = Optional.empty();
             if (!page.isEmpty()) {
                 ListResourcesResult.Builder shown = ListResourcesResult.builder(
                         page.stream().map(ArtifactResources::resource).toList());
                 boolean more = page.size() == PAGE || i + 1 < sessions.size();
-                return (more ? shown.nextCursor(sessions.get(i) + "/" + page.getLast().id()) : shown).build();
+                return (more
+                                ? shown.nextCursor(
+                                        sessions.get(i) + "/" + page.getLast().id())
+                                : shown)
+                        .build();
             }
         }
         return ListResourcesResult.builder(List.of()).build();
@@ -94,7 +97,8 @@ public final class ArtifactResources {
 
     private static Resource resource(Artifact artifact) {
         return Resource.builder(uri(artifact.session().id(), artifact.id()), artifact.name())
-                .description(artifact.path() + " of session " + artifact.session().id())
+                .description(
+                        artifact.path() + " of session " + artifact.session().id())
                 .mimeType(artifact.mimeType())
                 .size(artifact.size())
                 .build();
@@ -111,7 +115,8 @@ public final class ArtifactResources {
                 .filter(found -> found.session().tenant().equals(incoming.tenant())
                         && found.session().id().equals(parts.group(1)))
                 .orElseThrow(() -> Failures.noResource(uri));
-        return ReadResourceResult.builder(List.of(contents(incoming, uri, artifact))).build();
+        return ReadResourceResult.builder(List.of(contents(incoming, uri, artifact)))
+                .build();
     }
 
     private ResourceContents contents(Incoming incoming, String uri, Artifact artifact)
@@ -119,7 +124,8 @@ public final class ArtifactResources {
         if (artifact.size() > MOST_BYTES) {
             return TextResourceContents.builder(
                             uri,
-                            "This has " + artifact.size() + " bytes, which is too large to be read here. Download it by GET"
+                            "This has " + artifact.size()
+                                    + " bytes, which is too large to be read here. Download it by GET"
                                     + " /v1/artifacts/" + artifact.id() + "/content")
                     .mimeType("text/plain")
                     .build();

@@ -32,11 +32,10 @@ final class Failures {
     }
 
     private static McpError of(SandboxException e) {
-        int code =
-                switch (e.code()) {
-                    case INVALID, NOT_FOUND -> ErrorCodes.INVALID_PARAMS;
-                    case GONE, DENIED, CONFLICT, LIMIT, TIMEOUT, UNAVAILABLE, UNSUPPORTED -> REFUSED;
-                };
+        int code = switch (e.code()) {
+            case INVALID, NOT_FOUND -> ErrorCodes.INVALID_PARAMS;
+            case GONE, DENIED, CONFLICT, LIMIT, TIMEOUT, UNAVAILABLE, UNSUPPORTED -> REFUSED;
+        };
         Map<String, Object> data = new LinkedHashMap<>();
         data.put("code", e.code().wireName());
         e.details().forEach(data::putIfAbsent);

@@ -27,7 +27,9 @@ record Incoming(Exchange exchange, Conversation conversation, Reply reply, Stop 
 
     /** The session whose computer is meant where a call names none. */
     String session() {
-        return exchange.header("X-Berth-Session").or(() -> exchange.query("session")).orElse("mcp:" + conversation.id());
+        return exchange.header("X-Berth-Session")
+                .or(() -> exchange.query("session"))
+                .orElse("mcp:" + conversation.id());
     }
 
     /** Whose session it is. */

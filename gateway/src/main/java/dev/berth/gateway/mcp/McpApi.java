@@ -28,7 +28,8 @@ public final class McpApi {
             shown to the person as artifacts, and are resources here.""";
 
     private interface Work {
-        @Nullable Object run(Incoming incoming, McpAsyncServerExchange client, JsonNode params) throws Exception;
+        @Nullable
+        Object run(Incoming incoming, McpAsyncServerExchange client, JsonNode params) throws Exception;
     }
 
     private final ToolCalls tools;

@@ -43,8 +43,8 @@ import tools.jackson.databind.node.ObjectNode;
 public final class McpTransport implements McpStreamableServerTransportProvider {
     private static final Logger LOG = LoggerFactory.getLogger(McpTransport.class);
     /** The last one is what a client gets that asks for one we do not know. */
-    static final List<String> VERSIONS = List.of(
-            ProtocolVersions.MCP_2025_03_26, ProtocolVersions.MCP_2025_06_18, ProtocolVersions.MCP_2025_11_25);
+    static final List<String> VERSIONS =
+            List.of(ProtocolVersions.MCP_2025_03_26, ProtocolVersions.MCP_2025_06_18, ProtocolVersions.MCP_2025_11_25);
 
     private static final String SESSION = "Mcp-Session-Id";
     private static final String CANCELLED = "notifications/cancelled";
@@ -121,8 +121,8 @@ public final class McpTransport implements McpStreamableServerTransportProvider 
         if (request == null) {
             throw SandboxException.invalid("'initialize' has no parameters");
         }
-        McpStreamableServerSessionInit begun = Objects.requireNonNull(factory, "nobody serves")
-                .startSession(request);
+        McpStreamableServerSessionInit begun =
+                Objects.requireNonNull(factory, "nobody serves").startSession(request);
         InitializeResult result = Objects.requireNonNull(begun.initResult().block());
         Conversation conversation = new Conversation(begun.session(), exchange.caller());
         makeRoom(conversation.tenant());
@@ -138,7 +138,9 @@ public final class McpTransport implements McpStreamableServerTransportProvider 
 
     private static void requireOwnTenant(Exchange exchange) {
         Caller caller = exchange.caller();
-        if (exchange.query("tenant_id").filter(named -> !named.equals(caller.tenant())).isPresent()) {
+        if (exchange.query("tenant_id")
+                .filter(named -> !named.equals(caller.tenant()))
+                .isPresent()) {
             caller.requireAdmin();
         }
     }
@@ -191,7 +193,8 @@ public final class McpTransport implements McpStreamableServerTransportProvider 
                     .accept(Messages.JSON.treeToValue(body, JSONRPCResponse.class))
                     .block();
         } catch (JacksonException e) {
-            throw SandboxException.invalid("this is neither a request nor a notification nor an answer of JSON-RPC 2.0");
+            throw SandboxException.invalid(
+                    "this is neither a request nor a notification nor an answer of JSON-RPC 2.0");
         } catch (io.modelcontextprotocol.spec.McpError e) {
             throw SandboxException.invalid("nobody asked for this answer");
         }

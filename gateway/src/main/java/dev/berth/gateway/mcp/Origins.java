@@ -16,7 +16,8 @@ final class Origins {
     private Origins() {}
 
     static void check(Optional<String> origin) {
-        if (origin.isPresent() && !host(origin.get()).filter(THIS_MACHINE::contains).isPresent()) {
+        if (origin.isPresent()
+                && !host(origin.get()).filter(THIS_MACHINE::contains).isPresent()) {
             throw SandboxException.denied("pages of this origin may not use MCP here; only those of localhost may");
         }
     }

@@ -24,7 +24,7 @@ final class Progress implements CallEvents {
     private final StringBuilder output = new StringBuilder(); // guarded by this
     private boolean pausing; // guarded by this
     private boolean over; // guarded by this
-    private long told; // guarded by this
+    private int told; // guarded by this
 
     Progress(McpAsyncServerExchange client, Object token) {
         this.client = client;
@@ -45,7 +45,8 @@ final class Progress implements CallEvents {
             }
             case "approval" -> {
                 tellOutput();
-                tell("A person has to allow '" + data.get("tool") + "'; waiting for approval " + data.get("approval_id"));
+                tell("A person has to allow '" + data.get("tool") + "'; waiting for approval "
+                        + data.get("approval_id"));
             }
             case "state" -> tell("The computer of session " + data.get("session_id") + " is " + data.get("state"));
             default -> {} // what else there is comes with the result

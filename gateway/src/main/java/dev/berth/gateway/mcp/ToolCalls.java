@@ -52,9 +52,9 @@ final class ToolCalls {
 
     ListToolsResult list(Incoming incoming) throws Exception {
         Exchange exchange = made(incoming, "listTools", Map.of(), JsonNodeFactory.instance.objectNode());
-        JsonNode tools = Messages.JSON.valueToTree(fields(listTools.answer(exchange)).get("tools"));
-        return ListToolsResult.builder(
-                        tools.valueStream().map(this::tool).toList())
+        JsonNode tools =
+                Messages.JSON.valueToTree(fields(listTools.answer(exchange)).get("tools"));
+        return ListToolsResult.builder(tools.valueStream().map(this::tool).toList())
                 .build();
     }
 
@@ -75,7 +75,8 @@ final class ToolCalls {
     // ---- calls ---------------------------------------------------------------------------------------------------
 
     /** Null for a call that was ended by the client, which does not want to hear of it any more. */
-    @Nullable CallToolResult call(Incoming incoming, McpAsyncServerExchange client, JsonNode params) throws Exception {
+    @Nullable
+    CallToolResult call(Incoming incoming, McpAsyncServerExchange client, JsonNode params) throws Exception {
         String name = params.path("name").asString("");
         ObjectNode body = arguments(params);
         String session = body.path(SESSION).asString(incoming.session());
@@ -125,7 +126,9 @@ final class ToolCalls {
     private static Exchange made(Incoming incoming, String operation, Map<String, String> path, ObjectNode body) {
         Exchange came = incoming.exchange();
         Exchange made = Exchange.made(operation, came.id(), came.caller(), path, body, CallEvents.NONE);
-        return came.header("Prefer").map(prefer -> made.withHeader("Prefer", prefer)).orElse(made);
+        return came.header("Prefer")
+                .map(prefer -> made.withHeader("Prefer", prefer))
+                .orElse(made);
     }
 
     private static Map<String, Object> fields(Answer answer) {

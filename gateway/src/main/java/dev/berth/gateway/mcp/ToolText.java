@@ -17,7 +17,9 @@ final class ToolText {
             return Messages.JSON.writerWithDefaultPrettyPrinter().writeValueAsString(result);
         }
         StringBuilder text = new StringBuilder();
-        note(text, result.get("loss"), "");
+        if (result.get("loss") instanceof String loss) {
+            note(text, loss, "");
+        }
         text.append(string(result, "stdout"));
         String errors = string(result, "stderr");
         if (!errors.isEmpty()) {
@@ -46,9 +48,6 @@ final class ToolText {
     }
 
     private static void note(StringBuilder text, Object what, String before) {
-        if (what == null) {
-            return;
-        }
         if (!text.isEmpty() && text.charAt(text.length() - 1) != '\n') {
             text.append('\n');
         }
