@@ -78,7 +78,6 @@ class McpClientTest {
         assertThat(result.at("/unknown/data/code").asString()).isEqualTo("not_found");
         assertThat(result.at("/foreign/code").asInt()).isEqualTo(-32602);
         assertThat(result.at("/strange/code").asInt()).isEqualTo(-32602);
-        assertThat(result.at("/ended/code").asInt()).isEqualTo(404);
     }
 
     @Test
