@@ -1,11 +1,19 @@
 package dev.berth.gateway.mcp;
 
+import com.fasterxml.jackson.annotation.JsonTypeInfo;
+import io.modelcontextprotocol.spec.McpSchema.ElicitRequest;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** JSON as the protocol has it. */
 final class Messages {
-    static final JsonMapper JSON = JsonMapper.builder().build();
+    /** Has its kind as a field of its own, which Jackson refuses to write beside the one that the SDK asks it for. */
+    @JsonTypeInfo(use = JsonTypeInfo.Id.NONE)
+    private interface WithoutType {}
+
+    static final JsonMapper JSON = JsonMapper.builder()
+            .addMixIn(ElicitRequest.class, WithoutType.class)
+            .build();
 
     private Messages() {}
 

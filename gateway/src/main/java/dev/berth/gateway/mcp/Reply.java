@@ -27,7 +27,7 @@ final class Reply implements McpStreamableServerTransport, EventStream.Source {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
-    private final Deque<JSONRPCMessage> waiting = new ArrayDeque<>(); // guarded by lock
+    private final Deque<JsonNode> waiting = new ArrayDeque<>(); // guarded by lock
     private boolean ended; // guarded by lock
     private boolean closed; // guarded by lock
     private final List<Runnable> afterwards = new ArrayList<>(); // guarded by lock
@@ -36,7 +36,8 @@ final class Reply implements McpStreamableServerTransport, EventStream.Source {
 
     @Override
     public Mono<Void> sendMessage(JSONRPCMessage message) {
-        return Mono.fromRunnable(() -> add(message));
+        // As JSON here already: who says what cannot be said is told so, and the stream goes on.
+        return Mono.fromRunnable(() -> add(Messages.JSON.valueToTree(message), message instanceof JSONRPCNotification));
     }
 
     @Override
@@ -44,10 +45,10 @@ final class Reply implements McpStreamableServerTransport, EventStream.Source {
         return sendMessage(message);
     }
 
-    private void add(JSONRPCMessage message) {
+    private void add(JsonNode message, boolean notification) {
         lock.lock();
         try {
-            if (ended || (waiting.size() >= MOST_WAITING && message instanceof JSONRPCNotification)) {
+            if (ended || (waiting.size() >= MOST_WAITING && notification)) {
                 return;
             }
             waiting.add(message);
@@ -82,8 +83,8 @@ final class Reply implements McpStreamableServerTransport, EventStream.Source {
 
     @Override
     public void send(EventStream events) throws IOException, InterruptedException {
-        for (JSONRPCMessage message = next(events); message != null; message = next(events)) {
-            events.event("message", Messages.JSON.<JsonNode>valueToTree(message));
+        for (JsonNode message = next(events); message != null; message = next(events)) {
+            events.event("message", message);
         }
     }
 
@@ -117,7 +118,7 @@ final class Reply implements McpStreamableServerTransport, EventStream.Source {
         work.run();
     }
 
-    private @Nullable JSONRPCMessage next(EventStream events) throws IOException, InterruptedException {
+    private @Nullable JsonNode next(EventStream events) throws IOException, InterruptedException {
         while (true) {
             lock.lock();
             try {
@@ -125,7 +126,7 @@ final class Reply implements McpStreamableServerTransport, EventStream.Source {
                 while (waiting.isEmpty() && !ended && left > 0) {
                     left = changed.awaitNanos(left);
                 }
-                JSONRPCMessage message = waiting.poll();
+                JsonNode message = waiting.poll();
                 if (message != null || ended) {
                     return message;
                 }

@@ -32,7 +32,9 @@ class McpConformanceTest {
             "dns-rebinding-protection");
 
     /** With the reason. A scenario that begins to pass has to leave this list. */
-    private static final Map<String, String> NOT_MET = Map.of();
+    private static final Map<String, String> NOT_MET = Map.of(
+            "server-sse-polling",
+            "streams cannot be resumed with Last-Event-ID, which the protocol leaves to the server");
 
     @TempDir
     Path directory;
