@@ -12,9 +12,13 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -85,6 +89,17 @@ class McpHttpTest {
     private static void refused(Reply reply, int status, String code) {
         assertThat(reply.status()).as(reply.body()).isEqualTo(status);
         assertThat(reply.json().path("code").asString()).isEqualTo(code);
+    }
+
+    @Test
+    void theConfigurationsInTheDocumentationCanBeRead() throws IOException {
+        String page = Files.readString(Path.of("../docs/mcp.md"));
+        Matcher blocks = Pattern.compile("```json\n(.*?)```", Pattern.DOTALL).matcher(page);
+        int read = 0;
+        for (; blocks.find(); read++) {
+            assertThat(JSON.readTree(blocks.group(1)).toString()).contains("http://127.0.0.1:8080/mcp?session=");
+        }
+        assertThat(read).isGreaterThanOrEqualTo(6);
     }
 
     @Test
