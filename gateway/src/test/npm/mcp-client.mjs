@@ -117,6 +117,20 @@ const scenarios = {
     return result;
   },
 
+  // A command that goes on behind the call is found again by its id, also from another session.
+  async background() {
+    const { client } = await connect();
+    const begun = await call(client, 'bash', { command: 'echo one; sleep 0.2; echo two', background: true, session_id: 'bg' });
+    const resultId = begun.structuredContent.resultId;
+    let status = '';
+    for (let i = 0; i < 200 && !status.includes('completed'); i++) {
+      status = text(await call(client, 'async_status', { resultId }));
+    }
+    const logs = text(await call(client, 'async_status', { resultId, action: 'logs', session_id: 'bg' }));
+    await client.close();
+    return { begun: { text: text(begun), isError: begun.isError }, status, logs };
+  },
+
   async artifacts() {
     const { client } = await connect();
     const before = (await client.listResources()).resources;

@@ -1,37 +1,59 @@
 package dev.berth.cli;
 
+import dev.berth.cli.args.Nearest;
 import dev.berth.cli.args.Syntax;
 import dev.berth.cli.args.UsageException;
+import dev.berth.client.BerthException;
 import dev.berth.sandbox.SandboxException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** The {@code berth} command. */
 public final class Berth {
-    private static final List<Subcommand> COMMANDS = List.of(
-            new UpCommand(),
-            new RunCommand(),
-            new LsCommand(),
-            new RmCommand(),
-            new TemplateBuildCommand(),
-            new TemplateLsCommand(),
-            new TemplateRmCommand(),
-            new DoctorCommand(),
-            new BenchCommand(),
-            new RehearseCommand());
+    private static final List<Subcommand> COMMANDS = Stream.<List<Subcommand>>of(
+                    List.of(new UpCommand()),
+                    SessionCommands.all(),
+                    List.of(
+                            ExecCommand.command(),
+                            ShellCommand.command(),
+                            CopyCommand.command(),
+                            LogsCommand.command(),
+                            TopCommand.command()),
+                    JobCommands.all(),
+                    ApprovalCommands.all(),
+                    List.of(ArtifactCommand.command()),
+                    KeyCommands.all(),
+                    List.of(
+                            new RunCommand(),
+                            new LsCommand(),
+                            new RmCommand(),
+                            new TemplateBuildCommand(),
+                            new TemplateLsCommand(),
+                            new TemplateRmCommand(),
+                            new DoctorCommand(),
+                            new BenchCommand(),
+                            new CompletionCommand(Berth::commands),
+                            new RehearseCommand()))
+            .flatMap(List::stream)
+            .toList();
 
     private static final String FOOTER = """
-              build           Build now, whether or not sources changed.
-              test            Build and run every test.
+              build                Build now, whether or not sources changed.
+              test                 Build and run every test.
 
             Examples:
               berth up
+              berth exec demo 'echo hello from a session'
+              berth shell demo
               berth run 'echo hello from a sandbox'
               berth run -it --memory 1g bash
               berth doctor
 
             Environment, where no option says otherwise:
+              BERTH_URL        the server to call (--url); http://127.0.0.1:8080
+              BERTH_API_KEY    the key to call it with (--key)
               BERTH_DATA       where sandboxes live (--data); /var/lib/berth
               BERTH_TEMPLATES  where templates live; <data>/templates
               BERTH_RUNTIME    crun, runc or runsc (--runtime); crun
@@ -79,6 +101,9 @@ public final class Berth {
         } catch (UsageException e) {
             console.say(e.getMessage() + "; see 'berth " + syntax.name() + " --help'");
             return ExitCodes.INVALID;
+        } catch (BerthException e) {
+            console.say(Remote.plain(e.getMessage()));
+            return ExitCodes.of(e);
         } catch (SandboxException e) {
             console.say(String.valueOf(e.getMessage()));
             return ExitCodes.of(e.code());
@@ -100,14 +125,40 @@ public final class Berth {
         switch (first) {
             case "-V", "--version" -> console.out().println("berth " + version());
             case "-h", "--help", "help" -> help("", console);
-            case "template" -> help("template ", console);
             default -> {
-                String what = first.startsWith("-") ? "option" : "command";
-                console.say("there is no " + what + " '" + first + "'; see 'berth --help'");
+                if (words.size() == 1 && isGroup(first)) {
+                    help(first + " ", console);
+                    return 0;
+                }
+                unknown(words, console);
                 return ExitCodes.INVALID;
             }
         }
         return 0;
+    }
+
+    static List<Subcommand> commands() {
+        return COMMANDS;
+    }
+
+    private static boolean isGroup(String word) {
+        return COMMANDS.stream().anyMatch(it -> it.syntax().name().startsWith(word + " "));
+    }
+
+    private static void unknown(List<String> words, Console console) {
+        String first = words.getFirst();
+        boolean group = words.size() > 1 && isGroup(first);
+        String name = group ? first + " " + words.get(1) : first;
+        List<String> known = COMMANDS.stream()
+                .filter(it -> !it.syntax().summary().isEmpty())
+                .map(it -> it.syntax().name())
+                .toList();
+        String what = first.startsWith("-") ? "option" : "command";
+        console.say("there is no " + what + " '" + name + "'"
+                + Nearest.to(name, known)
+                        .map(near -> " (did you mean '" + near + "'?)")
+                        .orElse("") + "; see 'berth "
+                + (group ? first : "--help") + "'");
     }
 
     private static void help(String group, Console console) {
@@ -121,7 +172,7 @@ public final class Berth {
             if (syntax.name().startsWith(group) && !syntax.summary().isEmpty()) {
                 help.append("  ")
                         .append(syntax.name())
-                        .repeat(' ', 16 - syntax.name().length());
+                        .repeat(' ', 21 - syntax.name().length());
                 help.append(syntax.summary()).append('\n');
             }
         }

@@ -38,6 +38,14 @@ record Console(PrintWriter out, PrintWriter err, Map<String, String> env, Boolea
         return env.getOrDefault("NO_COLOR", "").isEmpty() && onTerminal.getAsBoolean();
     }
 
+    /** How wide a line may be: as wide as the terminal, or without an end where there is none. */
+    int width() {
+        if (!onTerminal.getAsBoolean()) {
+            return Integer.MAX_VALUE;
+        }
+        return Terminal.width().orElse(80);
+    }
+
     /** What went wrong or is worth a word, apart from the output. */
     void say(String message) {
         err.println("berth: " + message);

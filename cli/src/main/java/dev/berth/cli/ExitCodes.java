@@ -1,6 +1,8 @@
 package dev.berth.cli;
 
+import dev.berth.client.BerthException;
 import dev.berth.sandbox.ErrorCode;
+import java.util.Arrays;
 
 /**
  * What the process ends with. Where there is a custom it is kept: 2 for bad usage, 124 to 127 and 128+n as shells and
@@ -31,6 +33,18 @@ final class ExitCodes {
             case UNSUPPORTED -> 78;
             case TIMEOUT -> TIMEOUT;
         };
+    }
+
+    /** What a server said: the same errors, and two that only HTTP has. */
+    static int of(BerthException e) {
+        if (e.is("unauthenticated")) {
+            return of(ErrorCode.DENIED);
+        }
+        return Arrays.stream(ErrorCode.values())
+                .filter(code -> e.is(code.wireName()))
+                .findFirst()
+                .map(ExitCodes::of)
+                .orElse(FAULT);
     }
 
     /** When the program could not be executed at all. */

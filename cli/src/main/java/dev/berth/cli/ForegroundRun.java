@@ -51,7 +51,7 @@ final class ForegroundRun {
     }
 
     private int onTerminal(Sandbox sandbox, Interrupts interrupts) throws NotStarted {
-        try (Terminal terminal = Terminal.open()) {
+        try (Terminal terminal = Terminal.open("-t needs a terminal on standard input; leave -t out when piping")) {
             Map<String, String> env = new LinkedHashMap<>();
             env.put("TERM", console.env().getOrDefault("TERM", "xterm"));
             env.putAll(command.env());

@@ -37,6 +37,11 @@ final class KeyFiles {
         }
     }
 
+    /** For reading alone: what is not there is not made. */
+    static KeyFiles at(Path directory) {
+        return new KeyFiles(directory);
+    }
+
     Path file(String name) {
         return directory.resolve(name);
     }

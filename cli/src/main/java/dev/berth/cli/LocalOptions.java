@@ -27,16 +27,24 @@ final class LocalOptions {
     }
 
     static LocalConfig config(Arguments arguments, Map<String, String> env, boolean root, Path home) {
-        Path data = arguments
-                .get(DATA)
-                .or(() -> setting(env, "BERTH_DATA").map(Path::of))
-                .orElse(root ? Path.of("/var/lib/berth") : home.resolve(".local/share/berth"));
-        LocalConfig config = LocalConfig.of(data.toAbsolutePath().normalize());
+        LocalConfig config = LocalConfig.of(data(arguments.get(DATA), env, root, home));
         Optional<Path> templates =
                 setting(env, "BERTH_TEMPLATES").map(dir -> Path.of(dir).toAbsolutePath());
         Optional<RuntimeKind> kind =
                 arguments.get(RUNTIME).or(() -> setting(env, "BERTH_RUNTIME").map(LocalOptions::runtime));
         return config.withTemplates(templates.orElse(config.templates())).withRuntime(kind.orElse(config.runtime()));
+    }
+
+    /** Where everything of Berth on this machine is. */
+    static Path data(Optional<Path> given, Map<String, String> env) {
+        return data(given, env, Wiring.isRoot(), Path.of(System.getProperty("user.home")));
+    }
+
+    private static Path data(Optional<Path> given, Map<String, String> env, boolean root, Path home) {
+        return given.or(() -> setting(env, "BERTH_DATA").map(Path::of))
+                .orElse(root ? Path.of("/var/lib/berth") : home.resolve(".local/share/berth"))
+                .toAbsolutePath()
+                .normalize();
     }
 
     private static Optional<String> setting(Map<String, String> env, String name) {

@@ -14,14 +14,11 @@ import dev.berth.sandbox.local.LocalConfig;
 import dev.berth.sandbox.local.LocalProvider;
 import dev.berth.sandbox.local.store.StoreKind;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.io.UncheckedIOException;
-import java.net.Socket;
-import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -34,8 +31,12 @@ import java.util.stream.Stream;
  * users do; nothing of it stays.
  */
 final class RehearseCommand implements Subcommand {
-    private static final List<List<String>> LINES =
-            List.of(List.of("--version"), List.of("--help"), List.of("run", "--help"), List.of("doctor", "--json"));
+    private static final List<List<String>> LINES = List.of(
+            List.of("--version"),
+            List.of("--help"),
+            List.of("run", "--help"),
+            List.of("doctor", "--json"),
+            List.of("session", "ls", "--help"));
 
     @Override
     public Syntax syntax() {
@@ -65,8 +66,11 @@ final class RehearseCommand implements Subcommand {
             try {
                 for (int i = 0; i < 2; i++) {
                     Server server = Server.start(settings, new FirstStart(console), console);
-                    ask(server, "/readyz");
-                    ask(server, "/v1/sandbox/sessions");
+                    ask(server, "session", "ls");
+                    ask(server, "session", "ls", "--json");
+                    ask(server, "top", "--once");
+                    ask(server, "logs", "nothing");
+                    ask(server, "keys", "ls");
                     server.stop().forEach(console::say);
                 }
             } finally {
@@ -77,16 +81,10 @@ final class RehearseCommand implements Subcommand {
         }
     }
 
-    /** By hand: the classes of an HTTP client have no place in the cache. */
-    private static void ask(Server server, String path) throws IOException {
-        URI url = URI.create(server.url());
-        try (Socket socket = new Socket(url.getHost(), url.getPort())) {
-            String request =
-                    "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer "
-                            + server.shownKey() + "\r\n\r\n";
-            socket.getOutputStream().write(request.getBytes(StandardCharsets.UTF_8));
-            socket.getInputStream().transferTo(OutputStream.nullOutputStream());
-        }
+    private static void ask(Server server, String... words) {
+        List<String> line = new ArrayList<>(List.of(words));
+        line.addAll(List.of("--url", server.url(), "--key", server.shownKey()));
+        Berth.run(line, Console.silent());
     }
 
     private static void runInASandbox(Console console) {

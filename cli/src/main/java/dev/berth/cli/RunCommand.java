@@ -180,7 +180,7 @@ final class RunCommand implements Subcommand {
         }
     }
 
-    private static double number(String text) {
+    static double number(String text) {
         try {
             return Double.parseDouble(text);
         } catch (NumberFormatException e) {
@@ -188,7 +188,7 @@ final class RunCommand implements Subcommand {
         }
     }
 
-    private static Map.Entry<String, String> variable(String text) {
+    static Map.Entry<String, String> variable(String text) {
         int equals = text.indexOf('=');
         if (equals < 1) {
             throw new UsageException("'" + text + "' is not NAME=VALUE");

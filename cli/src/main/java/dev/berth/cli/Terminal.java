@@ -8,6 +8,7 @@ import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -23,11 +24,21 @@ final class Terminal implements AutoCloseable {
         this.before = before;
     }
 
-    static Terminal open() {
+    /** @param without what to say if there is none */
+    static Terminal open(String without) {
         try {
             return new Terminal(stty("-g"));
         } catch (UncheckedIOException e) {
-            throw SandboxException.invalid("-t needs a terminal on standard input; leave -t out when piping");
+            throw SandboxException.invalid(without);
+        }
+    }
+
+    /** How many characters fit on a line, if that can be told. */
+    static Optional<Integer> width() {
+        try {
+            return Optional.of(new Terminal("").size().cols());
+        } catch (UncheckedIOException e) {
+            return Optional.empty();
         }
     }
 

@@ -40,6 +40,7 @@ class ArchitectureTest {
                     "cli",
                     Set.of(
                             "bench",
+                            "client",
                             "gateway",
                             "tool",
                             "agent",

@@ -5,14 +5,18 @@ import dev.berth.gateway.api.Calls;
 import dev.berth.gateway.api.ConfigApi;
 import dev.berth.gateway.api.EventApi;
 import dev.berth.gateway.api.FileApi;
+import dev.berth.gateway.api.JobApi;
 import dev.berth.gateway.api.KeyApi;
+import dev.berth.gateway.api.PreviewApi;
 import dev.berth.gateway.api.SandboxApi;
 import dev.berth.gateway.api.ServerApi;
 import dev.berth.gateway.api.SessionApi;
 import dev.berth.gateway.api.SkillApi;
 import dev.berth.gateway.api.TenantApi;
+import dev.berth.gateway.api.TerminalApi;
 import dev.berth.gateway.api.ToolApi;
 import dev.berth.gateway.api.UploadApi;
+import dev.berth.gateway.api.WebhookApi;
 import dev.berth.gateway.approval.ApprovalApi;
 import dev.berth.gateway.approval.Approvals;
 import dev.berth.gateway.auth.AdminKey;
@@ -22,6 +26,7 @@ import dev.berth.gateway.auth.OidcTokens;
 import dev.berth.gateway.auth.RateLimits;
 import dev.berth.gateway.config.SandboxConfigs;
 import dev.berth.gateway.config.Sealer;
+import dev.berth.gateway.http.Admission;
 import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.Contract.Operation;
 import dev.berth.gateway.http.Endpoint;
@@ -30,10 +35,14 @@ import dev.berth.gateway.http.SocketEndpoint;
 import dev.berth.gateway.mcp.ArtifactResources;
 import dev.berth.gateway.mcp.McpApi;
 import dev.berth.gateway.mcp.McpTransport;
+import dev.berth.gateway.preview.PreviewHandler;
 import dev.berth.gateway.skill.Skills;
+import dev.berth.gateway.terminal.Terminals;
+import dev.berth.gateway.webhook.Webhooks;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.session.Sessions;
 import dev.berth.session.artifact.Artifacts;
+import dev.berth.session.job.Jobs;
 import dev.berth.session.store.Database;
 import dev.berth.tool.Interpreter;
 import dev.berth.tool.MimeTypes;
@@ -59,20 +68,32 @@ public final class Gateway implements AutoCloseable {
 
     private final HttpServer server;
     private final Sessions sessions;
+    private final Terminals terminals;
+    private final PreviewHandler previews;
     private final ApiKeys keys;
     private final McpTransport mcp;
+    private final Jobs jobs;
+    private final Webhooks webhooks;
     private final ScheduledExecutorService housekeeping;
 
     private Gateway(
             HttpServer server,
             Sessions sessions,
+            Terminals terminals,
+            PreviewHandler previews,
             ApiKeys keys,
             McpTransport mcp,
+            Jobs jobs,
+            Webhooks webhooks,
             ScheduledExecutorService housekeeping) {
         this.server = server;
         this.sessions = sessions;
+        this.terminals = terminals;
+        this.previews = previews;
         this.keys = keys;
         this.mcp = mcp;
+        this.jobs = jobs;
+        this.webhooks = webhooks;
         this.housekeeping = housekeeping;
     }
 
@@ -93,21 +114,36 @@ public final class Gateway implements AutoCloseable {
         Runner runner = new Runner(outputs, sessions.turns(), random);
         Interpreter interpreter = new Interpreter(outputs, sessions.turns(), random);
         Artifacts artifacts = Artifacts.open(
-                config.artifacts(), database, sessions.events(), MimeTypes::of, InstantSource.system(), random);
-        Approvals approvals = new Approvals(database, sealer, sessions, random, config.approvalPatience());
+                config.features().artifacts(),
+                database,
+                sessions.events(),
+                MimeTypes::of,
+                InstantSource.system(),
+                random);
+        Approvals approvals = new Approvals(
+                database, sealer, sessions, random, config.features().approvalPatience());
         Calls calls = new Calls(sessions, approvals, artifacts, config.tools());
         EventApi events = new EventApi(sessions);
+        Terminals terminals = new Terminals(sessions);
+        TerminalApi terminalApi = new TerminalApi(sessions, terminals, contract);
+        Webhooks webhooks = new Webhooks(database, sealer, config.features().webhooks());
+        Jobs jobs = Jobs.open(config.features().jobs(), sessions, provider, database, new JobEnds(artifacts, webhooks));
+        JobApi jobApi = new JobApi(calls, runner, jobs);
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
         endpoints.putAll(new SessionApi(sessions, artifacts).endpoints());
         endpoints.putAll(events.endpoints());
-        endpoints.putAll(new SandboxApi(calls, runner, interpreter, outputs, config.tools()).endpoints());
+        endpoints.putAll(terminalApi.endpoints());
+        endpoints.putAll(new PreviewApi(sessions).endpoints());
+        endpoints.putAll(new SandboxApi(calls, runner, interpreter, outputs, jobApi, config.tools()).endpoints());
         endpoints.putAll(new FileApi(calls).endpoints());
         endpoints.putAll(new ArtifactApi(artifacts, sessions).endpoints());
         endpoints.putAll(new UploadApi(calls, sessions).endpoints());
-        endpoints.putAll(new ToolApi(calls, runner, configs, skills, contract, config.tools()).endpoints());
+        endpoints.putAll(new ToolApi(calls, runner, configs, skills, jobApi, contract, config.tools()).endpoints());
         endpoints.putAll(new ConfigApi(configs, sessions, contract, provider.name()).endpoints());
         endpoints.putAll(new SkillApi(skills).endpoints());
+        endpoints.putAll(jobApi.endpoints());
+        endpoints.putAll(new WebhookApi(webhooks).endpoints());
         endpoints.putAll(new KeyApi(keys).endpoints());
         endpoints.putAll(new TenantApi(sessions).endpoints());
         contract.operations().stream()
@@ -125,8 +161,12 @@ public final class Gateway implements AutoCloseable {
                 .<Authenticator>map(issuer -> Authenticator.firstOf(own, new OidcTokens(issuer)))
                 .orElse(own);
         Map<String, SocketEndpoint> sockets = new HashMap<>(events.sockets());
+        sockets.putAll(terminalApi.sockets());
         RateLimits rates = new RateLimits(config.requestsPerSecond(), config.requestBurst());
-        HttpServer server = HttpServer.start(config.server(), contract, endpoints, sockets, who, rates, meters);
+        Admission admission = new Admission(who, rates);
+        PreviewHandler previews = new PreviewHandler(sessions, admission, contract, meters);
+        HttpServer server =
+                HttpServer.start(config.server(), contract, endpoints, sockets, admission, previews, meters);
         ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
                 Thread.ofPlatform().daemon().name("gateway").factory());
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
@@ -134,7 +174,7 @@ public final class Gateway implements AutoCloseable {
         every(housekeeping, Duration.ofMinutes(10), "MCP sessions", mcp::sweep);
         every(housekeeping, Duration.ofMinutes(10), "artifacts", artifacts::sweep);
         every(housekeeping, Duration.ofHours(6), "content of artifacts", artifacts::sweepContent);
-        return new Gateway(server, sessions, keys, mcp, housekeeping);
+        return new Gateway(server, sessions, terminals, previews, keys, mcp, jobs, webhooks, housekeeping);
     }
 
     /** A task that fails is tried again the next time, as the database may be away for a while. */
@@ -164,7 +204,11 @@ public final class Gateway implements AutoCloseable {
     public void close() {
         sessions.signals().close(); // or the server would wait for those who only watch
         mcp.close();
+        previews.close();
         server.close();
+        terminals.close();
         housekeeping.shutdownNow();
+        jobs.close();
+        webhooks.close();
     }
 }

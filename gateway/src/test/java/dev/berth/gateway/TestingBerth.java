@@ -3,6 +3,7 @@ package dev.berth.gateway;
 import dev.berth.gateway.auth.Scope;
 import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.ServerConfig;
+import dev.berth.gateway.webhook.WebhooksConfig;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.TestMachine;
 import dev.berth.session.DirectoryArchives;
@@ -24,6 +25,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -52,7 +54,10 @@ public final class TestingBerth implements AutoCloseable {
     }
 
     public TestingBerth(UnaryOperator<GatewayConfig> changes) {
-        config = changes.apply(GatewayConfig.of(ServerConfig.onLoopback(0), machine.data(), ADMIN, new byte[32]));
+        config = changes.apply(GatewayConfig.of(ServerConfig.onLoopback(0), machine.data(), ADMIN, new byte[32])
+                .withWebhooks(WebhooksConfig.DEFAULT
+                        .withPrivateAddresses(true)
+                        .withRetries(Duration.ofMillis(50), Duration.ofHours(24))));
         sessions = openSessions();
         gateway = openGateway();
     }

@@ -17,7 +17,13 @@ public interface RunningCommand extends AutoCloseable {
 
     int pid();
 
-    /** Standard output, or all a terminal shows; ends when the command has ended and all it wrote was read. */
+    /**
+     * Standard output, or all a terminal shows; ends when the command has ended and all it wrote was read.
+     *
+     * <p>Where it supports marks, what is read after one is not forgotten by the sandbox before the next: whoever attaches
+     * again from there finds it. That is for readers who must lose nothing, even when they are killed; they have to mark
+     * again within 64 KB.
+     */
     InputStream stdout();
 
     InputStream stderr();

@@ -31,7 +31,6 @@ import org.slf4j.event.Level;
  * sandbox gone                                      make it again from its newest checkpoint, or from nothing; note the loss
  * sandbox there, supervisor or agent silent         start that again
  * agent's conversation gone                         a new one in the same sandbox, noted as replaced
- * preview token run out                             a new token
  * row in a passing state                            somebody died there: finish it, or undo it
  * provider refuses or cannot be reached             error, with the reason and a time before which it is not tried again
  * </pre>
@@ -203,12 +202,6 @@ final class BringUp {
                             SessionEvent.of("sandbox.session.replaced").with("restarted", started));
                 }
             }
-        }
-        if (row.preview()
-                .filter(preview -> preview.expiresAt().isBefore(Instant.now()))
-                .isPresent()) {
-            changed = true;
-            parts.previews().renew(row.key(), change);
         }
         if (changed) {
             change.clear("archive_name", "archive_sha256", "archive_bytes", "archive_template");

@@ -15,6 +15,7 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.UnaryOperator;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.PreparedBatch;
 import org.slf4j.MDC;
@@ -43,6 +44,7 @@ public final class EventLog implements AutoCloseable {
     private final Semaphore queued = new Semaphore(0);
     private final AtomicLong dropped = new AtomicLong();
     private final Thread writer;
+    private volatile UnaryOperator<List<LoggedEvent>> details = UnaryOperator.identity();
 
     EventLog(Database database, Signals signals, Journal journal, boolean auditCommands) {
         this.database = database;
@@ -62,9 +64,18 @@ public final class EventLog implements AutoCloseable {
         return "events/" + key;
     }
 
+    /**
+     * Has events completed when they are read, by what is too large to be written with them.
+     *
+     * @param completing may return fewer than it is given, from the first on, and has to return one at least
+     */
+    public void completedBy(UnaryOperator<List<LoggedEvent>> completing) {
+        details = completing;
+    }
+
     /** The events of a session after a number, in order. Those still queued in a server come later. */
     public List<LoggedEvent> read(SessionKey key, long after, int limit) {
-        return database.query(handle -> handle.createQuery("""
+        return details.apply(database.query(handle -> handle.createQuery("""
                         SELECT seq, at, type, actor, correlation, data::text AS data FROM events
                         WHERE tenant = :tenant AND session = :session AND seq > :after ORDER BY seq LIMIT :limit""")
                 .bind("tenant", key.tenant())
@@ -78,7 +89,7 @@ public final class EventLog implements AutoCloseable {
                         row.getString("actor"),
                         Optional.ofNullable(row.getString("correlation")),
                         Json.map(row.getString("data"))))
-                .list());
+                .list()));
     }
 
     /** Queues an event; it is written soon. */
@@ -187,7 +198,7 @@ public final class EventLog implements AutoCloseable {
         return sorted;
     }
 
-    /** Appends within a transaction of the caller's, who calls {@link #wrote} once that is committed. */
+    /** Appends within a transaction of the caller's, who tells of it {@linkplain #wrote afterwards}. Returns its number. */
     public static long append(Handle handle, SessionKey key, SessionEvent event) {
         return handle.createQuery("""
                         WITH numbered AS (

@@ -25,7 +25,6 @@ record Parts(
         KeyLocks locks,
         Map<SessionKey, Live> lives,
         String installation,
-        PreviewTokens previews,
         Function<SessionInfo, Optional<Resident>> residents) {
 
     static final String INSTALLATION_LABEL = "berth.installation";

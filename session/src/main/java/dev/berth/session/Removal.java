@@ -55,7 +55,6 @@ final class Removal {
                     .set("disk_bytes", 0)
                     .set("resume_fail_count", 0)
                     .clear("archive_name", "archive_sha256", "archive_bytes", "archive_template", "agent_session_id")
-                    .clear("preview_url", "preview_token_hash", "preview_expires_at")
                     .clear("resumed_at", "paused_at", "stopped_at", "archived_at", "last_error", "retry_at");
             return SessionTable.update(handle, deleting, SessionState.DESTROYED, change, event, true);
         });

@@ -36,7 +36,6 @@ public record SessionInfo(
         boolean autoCheckpoint,
         int keepCheckpoints,
         Optional<String> agentSessionId,
-        Optional<Preview> preview,
         Optional<Archive> archive,
         Optional<Loss> loss,
         int resumeFailCount,
@@ -45,13 +44,6 @@ public record SessionInfo(
         long diskBytes,
         long lastEvent,
         Times times) {
-
-    /**
-     * How the session's ports are reached from outside.
-     *
-     * @param tokenHash of the token that opens it; the token itself is nowhere
-     */
-    public record Preview(Optional<String> url, String tokenHash, Instant expiresAt) {}
 
     /**
      * Where its packed files are.

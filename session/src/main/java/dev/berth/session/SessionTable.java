@@ -28,7 +28,7 @@ final class SessionTable {
     private static final String COLUMNS = """
             tenant, id, channel, state, version, provider, location, sandbox_id, template, limits::text AS limits, \
             env::text AS env, permission_mode, pinned, delete_requested, turn, auto_checkpoint, keep_checkpoints, agent_session_id, \
-            preview_url, preview_token_hash, preview_expires_at, archive_name, archive_sha256, archive_bytes, archive_template, \
+            archive_name, archive_sha256, archive_bytes, archive_template, \
             loss::text AS loss, resume_fail_count, last_error, retry_at, disk_bytes, last_seq, created_at, updated_at, \
             last_activity_at, paused_at, resumed_at, stopped_at, archived_at, destroyed_at, \
             1000 * extract(epoch FROM pause_after) AS pause_after, 1000 * extract(epoch FROM stop_after) AS stop_after, \
@@ -140,7 +140,6 @@ final class SessionTable {
     private static SessionInfo row(ResultSet row, StatementContext context) throws SQLException {
         SessionKey key = new SessionKey(text(row, "tenant"), text(row, "id"));
         Optional<String> archive = optional(row.getString("archive_name"));
-        Optional<String> preview = optional(row.getString("preview_token_hash"));
         return new SessionInfo(
                 key,
                 SessionState.parse(text(row, "state")),
@@ -165,12 +164,6 @@ final class SessionTable {
                 row.getBoolean("auto_checkpoint"),
                 row.getInt("keep_checkpoints"),
                 optional(row.getString("agent_session_id")),
-                preview.isEmpty()
-                        ? Optional.empty()
-                        : Optional.of(new SessionInfo.Preview(
-                                optional(row.getString("preview_url")),
-                                preview.get(),
-                                time(row, "preview_expires_at").orElse(Instant.EPOCH))),
                 archive.isEmpty()
                         ? Optional.empty()
                         : Optional.of(new SessionInfo.Archive(

@@ -11,7 +11,7 @@ import dev.berth.session.store.Signals;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
-import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -27,6 +27,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.slf4j.MDC;
 
@@ -48,12 +49,14 @@ public final class Sessions implements AutoCloseable {
     private final Janitor janitor;
     private final Turns turns;
     private final EventLog events;
+    private final PreviewLinks previews;
     private final Map<SessionKey, CompletableFuture<Live>> coming = new ConcurrentHashMap<>();
     private final ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().daemon().name("sessions").factory());
     private volatile Map<SessionState, Long> counts = Map.of();
+    private volatile Consumer<SessionKey> whenUp = _ -> {};
 
-    private Sessions(Parts parts) {
+    private Sessions(Parts parts, byte[] secret) {
         this.parts = parts;
         Packing packing = new Packing(parts.config().spool(), parts.archives(), parts.installation());
         this.removal = new Removal(parts);
@@ -61,6 +64,7 @@ public final class Sessions implements AutoCloseable {
         this.bringUp = new BringUp(parts, packing, removal, sleep);
         this.settlement = new Settlement(parts, removal, packing);
         this.turns = new Turns(parts);
+        this.previews = new PreviewLinks(secret, InstantSource.system(), this);
         this.events = new EventLog(
                 parts.database(),
                 parts.signals(),
@@ -72,7 +76,7 @@ public final class Sessions implements AutoCloseable {
     /**
      * Opens the sessions of a database, settles what was left by servers before, and begins to look after them.
      *
-     * @param secret from which preview tokens follow; the same on every server
+     * @param secret that preview links are signed with; the same on every server
      * @param residents what has to run in the sandbox of a session, if anything
      */
     public static Sessions open(
@@ -97,9 +101,8 @@ public final class Sessions implements AutoCloseable {
                 new KeyLocks(),
                 new ConcurrentHashMap<>(),
                 installation,
-                new PreviewTokens(secret),
                 residents);
-        Sessions sessions = new Sessions(parts);
+        Sessions sessions = new Sessions(parts, secret);
         sessions.settlement.settle();
         sessions.meter(meters);
         sessions.janitor.start();
@@ -134,6 +137,17 @@ public final class Sessions implements AutoCloseable {
         }
     }
 
+    /** The session if it is up in this server; it is not brought up for this. */
+    public Optional<Session> ifUp(SessionKey key) {
+        Live live = parts.lives().get(key);
+        return live != null && live.usable() && live.hold() ? Optional.of(new Session(this, live)) : Optional.empty();
+    }
+
+    /** What to do, on the thread that did it, after a session was brought up in this server. */
+    public void whenUp(Consumer<SessionKey> action) {
+        whenUp = action;
+    }
+
     private interface Coming {
         Live come();
     }
@@ -156,6 +170,7 @@ public final class Sessions implements AutoCloseable {
                 Live live = way.come();
                 coming.remove(key, result);
                 result.complete(live);
+                whenUp.accept(key);
             } catch (Throwable e) {
                 coming.remove(key, result);
                 result.completeExceptionally(e);
@@ -351,21 +366,9 @@ public final class Sessions implements AutoCloseable {
         return new Session(this, live);
     }
 
-    /** The token that opens the session's ports, for as long as its row says. */
-    public String previewToken(SessionKey key) {
-        SessionInfo info = find(key).orElseThrow(() -> unknown(key));
-        if (info.preview().filter(it -> it.expiresAt().isAfter(Instant.now())).isEmpty()) {
-            change(key, parts.previews().renew(key, RowChange.none()), "session.preview.renewed");
-            info = find(key).orElseThrow(() -> unknown(key));
-        }
-        return parts.previews().token(key, info.preview().orElseThrow().expiresAt());
-    }
-
-    public boolean previewOpens(SessionKey key, String token) {
-        return find(key)
-                .flatMap(SessionInfo::preview)
-                .filter(preview -> parts.previews().opens(token, key, preview.expiresAt()))
-                .isPresent();
+    /** Links to ports of sessions, for those without a credential. */
+    public PreviewLinks previews() {
+        return previews;
     }
 
     SessionInfo lossTold(SessionKey key) {

@@ -248,29 +248,6 @@ class FailureMatrixTest {
     }
 
     @Test
-    void aPreviewTokenThatRanOutIsReplacedWhenTheSessionIsBroughtUp() {
-        server.run("preview", "true");
-        String first = server.sessions().previewToken(key("preview"));
-        assertThat(server.sessions().previewToken(key("preview"))).isEqualTo(first);
-        assertThat(server.sessions().previewOpens(key("preview"), first)).isTrue();
-        assertThat(server.sessions().previewOpens(key("preview"), first + "x")).isFalse();
-        server.sessions().pause(key("preview"));
-        Instant past = Instant.parse("2026-01-01T00:00:00Z");
-        String stale = new PreviewTokens(TestingSessions.SECRET).token(key("preview"), past);
-        set("preview", "preview_expires_at = '" + past + "', preview_token_hash = '" + PreviewTokens.hash(stale) + "'");
-        assertThat(server.sessions().previewOpens(key("preview"), stale)).isFalse();
-
-        server.run("preview", "true");
-
-        SessionInfo.Preview preview = server.info("preview").preview().orElseThrow();
-        assertThat(preview.expiresAt()).isAfter(Instant.now());
-        String renewed = server.sessions().previewToken(key("preview"));
-        assertThat(preview.tokenHash()).isEqualTo(PreviewTokens.hash(renewed));
-        assertThat(server.sessions().previewOpens(key("preview"), renewed)).isTrue();
-        assertThat(server.sessions().previewOpens(key("preview"), stale)).isFalse();
-    }
-
-    @Test
     void aSessionOfAnotherMachineIsLeftAlone() {
         server.run("elsewhere", "true");
         forget("elsewhere");

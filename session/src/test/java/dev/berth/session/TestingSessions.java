@@ -36,7 +36,7 @@ public final class TestingSessions implements AutoCloseable {
         this(UnaryOperator.identity());
     }
 
-    TestingSessions(UnaryOperator<SessionsConfig> configure) {
+    public TestingSessions(UnaryOperator<SessionsConfig> configure) {
         this(configure, TestingDatabase.create());
     }
 
@@ -84,7 +84,7 @@ public final class TestingSessions implements AutoCloseable {
     }
 
     /** Puts something between the sessions and the provider. */
-    Sessions restartAround(UnaryOperator<SandboxProvider> wrapper) {
+    public Sessions restartAround(UnaryOperator<SandboxProvider> wrapper) {
         around = wrapper;
         return restart();
     }
@@ -130,7 +130,7 @@ public final class TestingSessions implements AutoCloseable {
         return sessions.find(key(id)).orElseThrow();
     }
 
-    SessionState state(String id) {
+    public SessionState state(String id) {
         return info(id).state();
     }
 

@@ -2,6 +2,7 @@ package dev.berth.tool;
 
 import dev.berth.sandbox.Command;
 import dev.berth.sandbox.Exit;
+import dev.berth.sandbox.SandboxException;
 import dev.berth.session.Session;
 import dev.berth.session.Turns;
 import java.time.Duration;
@@ -29,7 +30,7 @@ public final class Runner {
     /**
      * Runs a command to its end.
      *
-     * @throws dev.berth.sandbox.SandboxException {@code invalid} for a timeout that is too long, a reserved variable or a
+     * @throws SandboxException {@code invalid} for a timeout that is too long, a reserved variable or a
      *     working directory that is not there; {@code not_found} for a program that is not there; {@code denied} in a
      *     read-only workspace; {@code unsupported} if changes are asked for and the provider cannot tell them
      */
@@ -46,6 +47,25 @@ public final class Runner {
         return request.changes()
                 ? changes.around(session, () -> run(session, settings, request, fed, mark), RunResult::withChanges)
                 : run(session, settings, request, fed, mark);
+    }
+
+    /**
+     * What to run for a request in the background: without a timeout if it asks for none, and without input.
+     *
+     * @throws SandboxException as {@link #run}, for what the request has in it
+     */
+    public Command background(ToolSettings settings, RunRequest request) {
+        settings.requireWritable();
+        if (request.stdin().isPresent()) {
+            throw SandboxException.invalid(
+                    "a command in the background can have no input, or be so long; write it to a file and run that");
+        }
+        Command command = Command.of(request.argv())
+                .withCwd(request.cwd())
+                .withEnv(CallTerms.env(settings, request.env(), mark(random)));
+        return request.timeout().isPresent()
+                ? command.withTimeout(CallTerms.timeout(settings, request.timeout()))
+                : command;
     }
 
     private RunResult run(Session session, ToolSettings settings, RunRequest request, Command command, String mark) {

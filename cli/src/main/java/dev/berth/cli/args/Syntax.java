@@ -95,7 +95,17 @@ public record Syntax(
         return options.stream()
                 .filter(option -> option.names().contains(name))
                 .findFirst()
-                .orElseThrow(() -> new UsageException("there is no option " + name));
+                .orElseThrow(() -> new UsageException("there is no option " + name
+                        + Nearest.to(name, longNames())
+                                .map(near -> " (did you mean " + near + "?)")
+                                .orElse("")));
+    }
+
+    private List<String> longNames() {
+        return options.stream()
+                .flatMap(option -> option.names().stream())
+                .filter(name -> name.startsWith("--"))
+                .toList();
     }
 
     private static void put(Map<Option<?>, List<String>> values, Option<?> option, String text) {

@@ -1,5 +1,6 @@
 package dev.berth.cli.config;
 
+import dev.berth.cli.args.Nearest;
 import dev.berth.sandbox.SandboxException;
 import java.util.ArrayList;
 import java.util.Collection;

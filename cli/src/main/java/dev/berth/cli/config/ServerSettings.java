@@ -3,6 +3,7 @@ package dev.berth.cli.config;
 import dev.berth.gateway.GatewayConfig;
 import dev.berth.gateway.auth.OidcConfig;
 import dev.berth.gateway.http.ServerConfig;
+import dev.berth.gateway.webhook.WebhooksConfig;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.local.LocalConfig;
 import dev.berth.session.IdlePolicy;
@@ -10,6 +11,7 @@ import dev.berth.session.SessionSpec;
 import dev.berth.session.SessionsConfig;
 import dev.berth.session.TenantLimits;
 import dev.berth.session.artifact.ArtifactsConfig;
+import dev.berth.session.job.JobsConfig;
 import dev.berth.tool.ToolSettings;
 import java.nio.file.Path;
 import java.util.Map;
@@ -97,7 +99,11 @@ public record ServerSettings(Values values) {
                 .withArtifacts(new ArtifactsConfig(
                         data().resolve("artifacts"),
                         values.get(Settings.ARTIFACT_FOLDERS),
-                        values.get(Settings.ARTIFACT_RETENTION)));
+                        values.get(Settings.ARTIFACT_RETENTION)))
+                .withJobs(JobsConfig.DEFAULT
+                        .withKept(values.get(Settings.JOBS_KEPT))
+                        .withAddress(values.get(Settings.PUBLIC_URL)))
+                .withWebhooks(WebhooksConfig.DEFAULT.withPrivateAddresses(values.get(Settings.WEBHOOKS_PRIVATE)));
     }
 
     private Optional<OidcConfig> oidc() {

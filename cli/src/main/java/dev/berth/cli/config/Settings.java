@@ -72,6 +72,16 @@ public final class Settings {
             "rate.per-second", Types.NUMBER, "1000", "How many requests a second each key may make; 0 for no limit.");
     public static final Setting<Double> RATE_BURST =
             Setting.of("rate.burst", Types.NUMBER, "2000", "How many it may make at once after a pause.");
+    public static final Setting<Optional<URI>> PUBLIC_URL = Setting.optional(
+            "public-url",
+            Type.of("URL", Settings::address),
+            "none",
+            "Where this server is reached from outside, for jobs that have to tell by themselves how they ended.");
+    public static final Setting<Boolean> WEBHOOKS_PRIVATE = Setting.of(
+            "webhooks.private-addresses",
+            Types.SWITCH,
+            "false",
+            "Whether webhooks of tenants may lead to this machine and its private networks.");
 
     // ---- who may use it ------------------------------------------------------------------------------------------
 
@@ -206,6 +216,8 @@ public final class Settings {
             idle("delete", "7d", "Unused for so long, it is deleted.");
     public static final Setting<Optional<Duration>> IDLE_LIFETIME =
             idle("lifetime", "never", "So long after it was made it is deleted, used or not.");
+    public static final Setting<Duration> JOBS_KEPT =
+            Setting.of("jobs.kept", Types.TIME, "7d", "How long the result of a job in the background is kept.");
     public static final Setting<Boolean> AUDIT_COMMANDS = Setting.of(
             "audit.commands", Types.SWITCH, "false", "Whether the text of commands is written to the event log.");
 
@@ -290,7 +302,9 @@ public final class Settings {
                         TLS_PASSWORD_FILE,
                         BODY_MAX,
                         RATE_PER_SECOND,
-                        RATE_BURST));
+                        RATE_BURST,
+                        PUBLIC_URL,
+                        WEBHOOKS_PRIVATE));
         parts.put(
                 "Who may use it",
                 List.of(
@@ -319,6 +333,7 @@ public final class Settings {
                         TOOLS_TIMEOUT,
                         TOOLS_LONGEST_TIMEOUT,
                         APPROVAL_TIMEOUT,
+                        JOBS_KEPT,
                         AUDIT_COMMANDS));
         parts.put("The tenant `default`", List.of(TENANT_SESSIONS, TENANT_CREATED, TENANT_MEMORY, TENANT_DISK));
         parts.put(

@@ -49,9 +49,17 @@ public final class SandboxApi {
     private final Runner runner;
     private final Interpreter interpreter;
     private final OutputStore outputs;
+    private final JobApi jobs;
     private final ToolSettings settings;
 
-    public SandboxApi(Calls calls, Runner runner, Interpreter interpreter, OutputStore outputs, ToolSettings settings) {
+    public SandboxApi(
+            Calls calls,
+            Runner runner,
+            Interpreter interpreter,
+            OutputStore outputs,
+            JobApi jobs,
+            ToolSettings settings) {
+        this.jobs = jobs;
         this.calls = calls;
         this.runner = runner;
         this.interpreter = interpreter;
@@ -106,28 +114,32 @@ public final class SandboxApi {
     private Answer bash(Exchange exchange) {
         ObjectNode body = exchange.body();
         String command = body.path("command").asString();
+        if (JobApi.wanted(body)) {
+            Call call = new Call(exchange, "bash", Optional.of(command), Access.RUN);
+            return jobs.start(call, key(exchange), calls.defaults(), settings, session -> request(session, body));
+        }
         Outcome<RunResult> done = in(
                 exchange,
                 "bash",
                 Optional.of(command),
                 Access.RUN,
-                session -> {
-                    Workspace workspace = Workspace.of(session.sandbox());
-                    String cwd = body.has("cwd")
-                            ? workspace.directory() + "/"
-                                    + Workspace.path(body.path("cwd").asString())
-                            : workspace.directory();
-                    RunRequest request = RunRequest.bash(command, cwd)
-                            .withEnv(env(body))
-                            .withTap(OutputEvents.to(exchange.events()));
-                    if (body.has("timeout")) {
-                        request = request.withTimeout(seconds(body));
-                    }
-                    return runner.run(
-                            session, settings, body.path("changes").asBoolean(false) ? request.withChanges() : request);
-                },
+                session -> runner.run(
+                        session, settings, request(session, body).withTap(OutputEvents.to(exchange.events()))),
                 RunResult::exitCode);
         return Answer.ok(show(done.value(), done));
+    }
+
+    private static RunRequest request(Session session, ObjectNode body) {
+        Workspace workspace = Workspace.of(session.sandbox());
+        String cwd = body.has("cwd")
+                ? workspace.directory() + "/" + Workspace.path(body.path("cwd").asString())
+                : workspace.directory();
+        RunRequest request =
+                RunRequest.bash(body.path("command").asString(), cwd).withEnv(env(body));
+        if (body.has("timeout")) {
+            request = request.withTimeout(seconds(body));
+        }
+        return body.path("changes").asBoolean(false) ? request.withChanges() : request;
     }
 
     static Map<String, Object> show(RunResult result, Outcome<?> outcome) {
@@ -352,12 +364,15 @@ public final class SandboxApi {
             Access access,
             Function<Session, T> work,
             java.util.function.ToIntFunction<T> exit) {
+        return calls.in(key(exchange), calls.defaults(), new Call(exchange, what, text, access), work, exit);
+    }
+
+    private static SessionKey key(Exchange exchange) {
         ObjectNode body = exchange.body();
-        SessionKey key = SessionApi.key(
+        return SessionApi.key(
                 exchange.caller(),
                 optional(body, "tenant_id"),
                 body.path("session_id").asString());
-        return calls.in(key, calls.defaults(), new Call(exchange, what, text, access), work, exit);
     }
 
     static Optional<String> optional(ObjectNode body, String field) {

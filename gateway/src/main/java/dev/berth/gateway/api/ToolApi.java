@@ -18,6 +18,7 @@ import dev.berth.session.PermissionMode;
 import dev.berth.session.Session;
 import dev.berth.session.SessionKey;
 import dev.berth.session.SessionSpec;
+import dev.berth.session.artifact.Collected;
 import dev.berth.tool.CommandPolicy;
 import dev.berth.tool.Edit;
 import dev.berth.tool.FileWrite;
@@ -55,6 +56,8 @@ public final class ToolApi {
     /** Under which a call is made. */
     private record Terms(ToolSettings settings, boolean changes, OutputTap tap, Stop stop) {}
 
+    private static final String ASYNC_STATUS = "async_status";
+
     private static final Set<String> BESIDE = Set.of("session_id", "tenant_id", "sandbox", "changes");
     /** What the model's input can be the reason of; anything else is ours. */
     private static final Set<ErrorCode> FOR_THE_MODEL = Set.of(
@@ -69,6 +72,7 @@ public final class ToolApi {
     private final Runner runner;
     private final SandboxConfigs configs;
     private final Skills skills;
+    private final JobApi jobs;
     private final Contract contract;
     private final ToolSettings settings;
     private final Map<String, Tool> tools = new LinkedHashMap<>();
@@ -78,9 +82,11 @@ public final class ToolApi {
             Runner runner,
             SandboxConfigs configs,
             Skills skills,
+            JobApi jobs,
             Contract contract,
             ToolSettings settings) {
         this.skills = skills;
+        this.jobs = jobs;
         this.calls = calls;
         this.runner = runner;
         this.configs = configs;
@@ -93,7 +99,8 @@ public final class ToolApi {
                 tool("edit", "EditInput", Access.WRITE, text(ToolApi::edit)),
                 tool("glob", "GlobInput", Access.READ, text(ToolApi::glob)),
                 tool("grep", "GrepInput", Access.READ, text(ToolApi::grep)),
-                tool("load_skill", "LoadSkillInput", Access.STAGE, this::loadSkill))) {
+                tool("load_skill", "LoadSkillInput", Access.STAGE, this::loadSkill),
+                tool(ASYNC_STATUS, "AsyncStatusInput", Access.READ, ToolApi::withoutSession))) {
             tools.put(tool.name(), tool);
         }
     }
@@ -151,10 +158,11 @@ public final class ToolApi {
         long began = System.nanoTime();
         try {
             Contract.check(tool.checks(), input);
-            Outcome<RunResult> done = run(exchange, tenant, tool, key, config, input);
-            Map<String, Object> shown = SandboxApi.show(done.value(), done);
-            shown.put("ok", shown.remove("success"));
-            return Answer.ok(shown);
+            if (tool.name().equals(ASYNC_STATUS)) {
+                RunResult told = jobs.status(tenant, key, input);
+                return Answer.ok(shown(new Outcome<>(told, Collected.NOTHING, Optional.empty())));
+            }
+            return run(exchange, tenant, tool, key, config, input);
         } catch (SandboxException e) {
             if (!FOR_THE_MODEL.contains(e.code())) {
                 throw e;
@@ -178,7 +186,18 @@ public final class ToolApi {
         };
     }
 
-    private Outcome<RunResult> run(
+    private static Map<String, Object> shown(Outcome<RunResult> done) {
+        Map<String, Object> shown = SandboxApi.show(done.value(), done);
+        shown.put("ok", shown.remove("success"));
+        return shown;
+    }
+
+    /** What tells of jobs is answered without bringing the session up. */
+    private static RunResult withoutSession(Session session, Terms terms, ObjectNode input) {
+        throw new IllegalStateException("this needs no session");
+    }
+
+    private Answer run(
             Exchange exchange,
             String tenant,
             Tool tool,
@@ -197,15 +216,20 @@ public final class ToolApi {
         boolean persistent =
                 config.map(stored -> stored.config().isPersistent()).orElse(true);
         if (key.isEmpty() || !persistent) {
-            if (tool.access() != Access.RUN) {
-                throw SandboxException.invalid("without a session there are no files to work with, only bash: write and"
-                        + " run in one command, or give a session_id");
+            if (tool.access() != Access.RUN || JobApi.wanted(input)) {
+                throw SandboxException.invalid(
+                        "without a session that stays there are no files to work with and nothing"
+                                + " in the background, only bash: write and run in one command, or give a session_id");
             }
-            return calls.alone(
-                    tenant, spec, call, session -> tool.work().run(session, terms, input), RunResult::exitCode);
+            return Answer.ok(shown(calls.alone(
+                    tenant, spec, call, session -> tool.work().run(session, terms, input), RunResult::exitCode)));
         }
         config.ifPresent(stored -> configs.used(stored, key.get()));
-        return calls.in(key.get(), spec, call, session -> tool.work().run(session, terms, input), RunResult::exitCode);
+        if (JobApi.wanted(input)) {
+            return jobs.start(call, key.get(), spec, terms.settings(), session -> request(session, terms, input));
+        }
+        return Answer.ok(shown(calls.in(
+                key.get(), spec, call, session -> tool.work().run(session, terms, input), RunResult::exitCode)));
     }
 
     private static Map<String, Object> failed(SandboxException e, Duration duration) {
@@ -225,6 +249,10 @@ public final class ToolApi {
     // ---- the tools -----------------------------------------------------------------------------------------------
 
     private RunResult bash(Session session, Terms terms, ObjectNode input) {
+        return runner.run(session, terms.settings(), request(session, terms, input));
+    }
+
+    private static RunRequest request(Session session, Terms terms, ObjectNode input) {
         String command = input.path("command").asString();
         String directory = Workspace.of(session.sandbox()).directory();
         CommandPolicy.ON.require(command, directory, terms.settings().languages());
@@ -233,7 +261,7 @@ public final class ToolApi {
         if (input.has("timeout")) {
             request = request.withTimeout(SandboxApi.seconds(input));
         }
-        return runner.run(session, terms.settings(), terms.changes() ? request.withChanges() : request);
+        return terms.changes() ? request.withChanges() : request;
     }
 
     private interface TextWork {

@@ -44,15 +44,21 @@ final class Bodies {
                     .with(SandboxException.ALLOWED, limit);
         }
         try {
-            JsonNode node = JSON.readTree(utf8(bytes));
+            return parse("the body", utf8(bytes));
+        } catch (CharacterCodingException e) {
+            throw SandboxException.invalid("the body is not UTF-8");
+        }
+    }
+
+    static ObjectNode parse(String what, String text) {
+        try {
+            JsonNode node = JSON.readTree(text);
             if (node instanceof ObjectNode object) {
                 return object;
             }
-            throw SandboxException.invalid("the body has to be a JSON object");
+            throw SandboxException.invalid(what + " has to be a JSON object");
         } catch (JacksonException e) {
-            throw SandboxException.invalid("the body is not JSON as it should be: " + e.getOriginalMessage());
-        } catch (CharacterCodingException e) {
-            throw SandboxException.invalid("the body is not UTF-8");
+            throw SandboxException.invalid(what + " is not JSON as it should be: " + e.getOriginalMessage());
         }
     }
 

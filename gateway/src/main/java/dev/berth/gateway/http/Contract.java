@@ -29,7 +29,8 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 public final class Contract {
     private static final String RESOURCE = "/dev/berth/gateway/openapi.yaml";
     /** Each has paths and components of its own, and may refer to those of all others. */
-    private static final List<String> PARTS = List.of("sessions", "events", "approvals", "artifacts", "mcp");
+    private static final List<String> PARTS =
+            List.of("sessions", "events", "jobs", "approvals", "artifacts", "terminals", "previews", "mcp");
 
     /**
      * One operation.
@@ -43,6 +44,7 @@ public final class Contract {
      * @param mostBodyBytes how large its JSON body may be, if that is not what is usual
      * @param socket whether it can also be had as a WebSocket
      * @param streams whether it can also be had as a stream of events that ends with the answer
+     * @param route whether it is answered by an endpoint; if not, by what stands in front of them
      */
     public record Operation(
             String id,
@@ -59,7 +61,8 @@ public final class Contract {
             boolean otherBody,
             Optional<Long> mostBodyBytes,
             boolean socket,
-            boolean streams) {}
+            boolean streams,
+            boolean route) {}
 
     private final ObjectNode document;
     private final SchemaRegistry registry = SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_2020_12);
@@ -113,6 +116,18 @@ public final class Contract {
         return List.copyOf(operations);
     }
 
+    /** The operations that have an endpoint. */
+    public List<Operation> routes() {
+        return operations.stream().filter(Operation::route).toList();
+    }
+
+    public Operation operation(String id) {
+        return operations.stream()
+                .filter(operation -> operation.id().equals(id))
+                .findFirst()
+                .orElseThrow(() -> new IllegalStateException("the contract does not know " + id));
+    }
+
     /** One of the document's named schemas, complete in itself. */
     public ObjectNode component(String name) {
         return complete(document.path("components").path("schemas").path(name));
@@ -164,7 +179,8 @@ public final class Contract {
                 content.properties().stream().anyMatch(type -> !type.getKey().equals("application/json")),
                 Optional.ofNullable(node.get("x-max-bytes")).map(JsonNode::asLong),
                 node.path("x-websocket").asBoolean(false),
-                node.path("x-streams").asBoolean(false));
+                node.path("x-streams").asBoolean(false),
+                !node.has("x-handler"));
     }
 
     private Schema compile(JsonNode schema) {

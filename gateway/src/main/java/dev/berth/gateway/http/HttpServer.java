@@ -1,16 +1,12 @@
 package dev.berth.gateway.http;
 
-import dev.berth.gateway.auth.Authenticator;
 import dev.berth.gateway.auth.Caller;
-import dev.berth.gateway.auth.RateLimits;
-import dev.berth.gateway.auth.Unauthenticated;
 import dev.berth.gateway.http.Contract.Operation;
 import dev.berth.sandbox.SandboxException;
 import io.javalin.Javalin;
 import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.javalin.http.HandlerType;
-import io.javalin.http.HttpResponseException;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
@@ -27,6 +23,7 @@ import org.eclipse.jetty.alpn.server.ALPNServerConnectionFactory;
 import org.eclipse.jetty.http2.HTTP2Cipher;
 import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
 import org.eclipse.jetty.http2.server.HTTP2ServerConnectionFactory;
+import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.SecureRequestCustomizer;
@@ -55,14 +52,15 @@ public final class HttpServer implements AutoCloseable {
     private static final Duration FINISHING = Duration.ofSeconds(10);
 
     private static final long MOST_DRAINED = 16 << 20;
+    private static final int MOST_ANSWER_HEADERS = 64 << 10;
     private static final long MOST_MESSAGE = 1 << 20;
 
     /** Of a large body. A connection has a buffer only while there is something to read. */
     private static final int READ_AT_ONCE = 64 << 10;
 
     private final ServerConfig config;
-    private final Authenticator authenticator;
-    private final RateLimits rates;
+    private final Admission admission;
+    private final Handler.Wrapper front;
     private final MeterRegistry meters;
     private final Sockets sockets = new Sockets();
     private final Javalin javalin;
@@ -72,16 +70,16 @@ public final class HttpServer implements AutoCloseable {
             Contract contract,
             Map<String, Endpoint> endpoints,
             Map<String, SocketEndpoint> socketEndpoints,
-            Authenticator authenticator,
-            RateLimits rates,
+            Admission admission,
+            Handler.Wrapper front,
             MeterRegistry meters) {
         this.config = config;
-        this.authenticator = authenticator;
-        this.rates = rates;
+        this.admission = admission;
+        this.front = front;
         this.meters = meters;
         this.javalin = Javalin.create(javalin -> {
             configure(javalin);
-            for (Operation operation : contract.operations()) {
+            for (Operation operation : contract.routes()) {
                 Endpoint plain = endpoints.get(operation.id());
                 if (plain == null) {
                     throw new IllegalStateException("nobody answers " + operation.id());
@@ -105,22 +103,26 @@ public final class HttpServer implements AutoCloseable {
             refuseTheRest(javalin, contract);
         });
         Set<String> unknown = new HashSet<>(endpoints.keySet());
-        contract.operations().forEach(operation -> unknown.remove(operation.id()));
+        contract.routes().forEach(operation -> unknown.remove(operation.id()));
         if (!unknown.isEmpty()) {
             throw new IllegalStateException("the contract does not know " + unknown);
         }
     }
 
-    /** Starts listening. Every operation of the contract has to have its endpoint, by id. */
+    /**
+     * Starts listening. Every operation of the contract has to have its endpoint, by id.
+     *
+     * @param front answers the operations that say so in the contract, before any route is looked for
+     */
     public static HttpServer start(
             ServerConfig config,
             Contract contract,
             Map<String, Endpoint> endpoints,
             Map<String, SocketEndpoint> socketEndpoints,
-            Authenticator authenticator,
-            RateLimits rates,
+            Admission admission,
+            Handler.Wrapper front,
             MeterRegistry meters) {
-        HttpServer server = new HttpServer(config, contract, endpoints, socketEndpoints, authenticator, rates, meters);
+        HttpServer server = new HttpServer(config, contract, endpoints, socketEndpoints, admission, front, meters);
         try {
             server.javalin.start();
             return server;
@@ -157,13 +159,14 @@ public final class HttpServer implements AutoCloseable {
         threads.setVirtualThreadsExecutor(java.util.concurrent.Executors.newVirtualThreadPerTaskExecutor());
         javalin.jetty.threadPool = threads;
         javalin.jetty.modifyServer(server -> {
-            server.setHandler(new GracefulHandler());
+            server.setHandler(new GracefulHandler(front));
             server.setStopTimeout(FINISHING.toMillis());
         });
         javalin.jetty.modifyHttpConfiguration(http -> {
             http.setSendServerVersion(false);
             http.setSendXPoweredBy(false);
             http.setRequestHeaderSize(16 << 10);
+            http.setMaxResponseHeaderSize(MOST_ANSWER_HEADERS);
         });
         javalin.jetty.modifyServer(server -> server.setErrorHandler(new ProblemPages()));
         javalin.jetty.modifyServletContextHandler(handler -> handler.setErrorHandler(new ProblemPages()));
@@ -174,7 +177,8 @@ public final class HttpServer implements AutoCloseable {
             factory.setMaxBinaryMessageSize(MOST_MESSAGE);
         });
         Gauge.builder("berth.http.sockets", sockets, Sockets::count).register(meters);
-        javalin.routes.exception(Exception.class, (e, context) -> answer(context, problem(e, context)));
+        javalin.routes.exception(
+                Exception.class, (e, context) -> answer(context, Problems.of(e, name(context), context.path())));
         javalin.routes.error(404, context -> {
             if (!String.valueOf(context.res().getContentType()).startsWith(Problems.CONTENT_TYPE)) {
                 answer(context, Problems.plain(404, "not_found", "there is nothing at this address", name(context)));
@@ -213,8 +217,8 @@ public final class HttpServer implements AutoCloseable {
 
     private static void refuseTheRest(JavalinConfig javalin, Contract contract) {
         for (String path :
-                contract.operations().stream().map(Operation::path).distinct().toList()) {
-            List<String> allowed = contract.operations().stream()
+                contract.routes().stream().map(Operation::path).distinct().toList()) {
+            List<String> allowed = contract.routes().stream()
                     .filter(operation -> operation.path().equals(path))
                     .map(Operation::method)
                     .toList();
@@ -245,7 +249,7 @@ public final class HttpServer implements AutoCloseable {
         context.header("X-Request-Id", request);
         String outcome = "failed";
         try {
-            Caller caller = operation.open() ? null : admit(operation, context);
+            Caller caller = operation.open() ? null : admission.admit(operation, context::header);
             checkParameters(operation, context);
             Answer answer =
                     endpoint.answer(Exchange.of(operation.id(), request, context, caller, body(operation, context)));
@@ -266,7 +270,7 @@ public final class HttpServer implements AutoCloseable {
         MDC.put("correlation", request);
         context.header("X-Request-Id", request);
         try {
-            Caller caller = admit(operation, context);
+            Caller caller = admission.admit(operation, context::header);
             checkParameters(operation, context);
             ObjectNode none = JsonNodeFactory.instance.objectNode();
             Exchange exchange = Exchange.of(operation.id(), request, context, caller, none);
@@ -274,26 +278,6 @@ public final class HttpServer implements AutoCloseable {
         } finally {
             MDC.remove("correlation");
         }
-    }
-
-    private Caller admit(Operation operation, Context context) {
-        Caller caller = credential(context).flatMap(authenticator::caller).orElseThrow(Unauthenticated::new);
-        rates.take(caller);
-        if (operation.admin()) {
-            caller.requireAdmin();
-        }
-        operation.scope().ifPresent(caller::require);
-        return caller;
-    }
-
-    private static Optional<String> credential(Context context) {
-        String header = context.header("Authorization");
-        if (header != null) {
-            return header.regionMatches(true, 0, "Bearer ", 0, 7)
-                    ? Optional.of(header.substring(7).strip())
-                    : Optional.empty();
-        }
-        return Optional.ofNullable(context.header("X-API-Key")).map(String::strip);
     }
 
     private static void checkParameters(Operation operation, Context context) {
@@ -329,19 +313,12 @@ public final class HttpServer implements AutoCloseable {
             if (operation.otherBody() && !type.isEmpty()) {
                 return JsonNodeFactory.instance.objectNode();
             }
-            throw new UnsupportedType();
+            throw new HttpProblem(415, "unsupported_media_type", "send 'Content-Type: application/json'");
         }
         ObjectNode body =
                 Bodies.read(context.bodyInputStream(), operation.mostBodyBytes().orElse(config.mostBodyBytes()));
         Contract.check(operation.body().get(), body);
         return body;
-    }
-
-    /** 415, which is no kind of failure that anybody but HTTP knows. */
-    private static final class UnsupportedType extends RuntimeException {
-        UnsupportedType() {
-            super("send 'Content-Type: application/json'", null, false, false);
-        }
     }
 
     private static void write(Context context, Answer answer) throws IOException {
@@ -375,22 +352,6 @@ public final class HttpServer implements AutoCloseable {
     }
 
     // ---- failures ------------------------------------------------------------------------------------------------
-
-    private static Problems.Problem problem(Exception e, Context context) {
-        String request = name(context);
-        return switch (e) {
-            case SandboxException known -> Problems.of(known, request);
-            case Unauthenticated unknown -> Problems.of(unknown, request);
-            case UnsupportedType type ->
-                Problems.plain(415, "unsupported_media_type", String.valueOf(type.getMessage()), request);
-            case HttpResponseException http ->
-                Problems.plain(http.getStatus(), "invalid", "the request could not be understood", request);
-            default -> {
-                LOG.atError().addKeyValue("path", context.path()).setCause(e).log("http.failed");
-                yield Problems.internal(request);
-            }
-        };
-    }
 
     private static void answer(Context context, Problems.Problem problem) {
         if (context.res().isCommitted()) {

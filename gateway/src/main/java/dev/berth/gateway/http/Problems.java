@@ -3,14 +3,19 @@ package dev.berth.gateway.http;
 import dev.berth.gateway.auth.Unauthenticated;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
+import io.javalin.http.HttpResponseException;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Failures as RFC 9457 problems: the one mapping of the closed set of errors to HTTP. */
 final class Problems {
     static final String CONTENT_TYPE = "application/problem+json";
     /** Detail: everything that is wrong with a request. */
     static final String ERRORS = "errors";
+
+    private static final Logger LOG = LoggerFactory.getLogger(HttpServer.class);
 
     record Problem(int status, Map<String, Object> body, Map<String, String> headers) {}
 
@@ -27,6 +32,21 @@ final class Problems {
             case TIMEOUT -> 504;
             case UNAVAILABLE -> 503;
             case UNSUPPORTED -> 501;
+        };
+    }
+
+    /** @param path where it happened, for the log */
+    static Problem of(Exception e, String request, String path) {
+        return switch (e) {
+            case SandboxException known -> of(known, request);
+            case Unauthenticated unknown -> of(unknown, request);
+            case HttpProblem http -> plain(http.status(), http.code(), String.valueOf(http.getMessage()), request);
+            case HttpResponseException http ->
+                plain(http.getStatus(), "invalid", "the request could not be understood", request);
+            default -> {
+                LOG.atError().addKeyValue("path", path).setCause(e).log("http.failed");
+                yield internal(request);
+            }
         };
     }
 

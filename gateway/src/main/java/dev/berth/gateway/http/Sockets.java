@@ -50,8 +50,7 @@ final class Sockets {
                 talk.with(socket);
                 socket.close(StatusCode.NORMAL, "");
             } catch (SandboxException e) {
-                // The application's own range of close codes: 4000 and the status that HTTP would have.
-                socket.close(4000 + Problems.status(e.code()), e.code().wireName());
+                socket.close(e);
             } catch (IOException e) {
                 LOG.debug("a client has gone", e);
             } catch (InterruptedException e) {

@@ -33,6 +33,9 @@ final class ToolCalls {
     /** What a client need not ask its person about. */
     private static final Set<String> READING = Set.of("read", "glob", "grep");
 
+    /** What finds its thing by an id, in whichever session that is. */
+    private static final Set<String> BY_ID = Set.of("async_status");
+
     private static final String SESSION = "session_id";
 
     private final Endpoint listTools;
@@ -80,7 +83,9 @@ final class ToolCalls {
         String name = params.path("name").asString("");
         ObjectNode body = arguments(params);
         String session = body.path(SESSION).asString(incoming.session());
-        body.put(SESSION, session);
+        if (!BY_ID.contains(name)) {
+            body.put(SESSION, session);
+        }
         incoming.exchange().query("sandbox").ifPresent(sandbox -> body.put("sandbox", sandbox));
         incoming.exchange().query("tenant_id").ifPresent(tenant -> body.put("tenant_id", tenant));
         incoming.conversation().uses(session);

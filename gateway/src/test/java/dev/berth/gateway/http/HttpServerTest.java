@@ -21,6 +21,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLHandshakeException;
+import org.eclipse.jetty.server.Handler;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -67,8 +68,8 @@ class HttpServerTest {
                 contract,
                 endpoints,
                 sockets,
-                _ -> Optional.empty(),
-                new RateLimits(0, 0),
+                new Admission(_ -> Optional.empty(), new RateLimits(0, 0)),
+                new Handler.Wrapper(),
                 new SimpleMeterRegistry());
     }
 

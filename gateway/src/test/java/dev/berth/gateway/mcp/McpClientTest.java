@@ -111,6 +111,15 @@ class McpClientTest {
     }
 
     @Test
+    void aCommandInTheBackgroundIsFoundAgain() {
+        JsonNode result = client(key, "background");
+        assertThat(result.at("/begun/isError").asBoolean(true)).isFalse();
+        assertThat(result.at("/begun/text").asString()).contains("resultId");
+        assertThat(result.path("status").asString()).contains("completed");
+        assertThat(result.path("logs").asString()).contains("one", "two");
+    }
+
+    @Test
     void artifactsAreResourcesOfTheTenantAlone() {
         JsonNode result = client(key, "artifacts");
         assertThat(result.path("before").asInt()).isZero();

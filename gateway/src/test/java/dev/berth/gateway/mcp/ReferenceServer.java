@@ -3,6 +3,7 @@ package dev.berth.gateway.mcp;
 import dev.berth.gateway.auth.Caller;
 import dev.berth.gateway.auth.RateLimits;
 import dev.berth.gateway.auth.Scope;
+import dev.berth.gateway.http.Admission;
 import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.HttpServer;
@@ -27,6 +28,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import org.eclipse.jetty.server.Handler;
 import reactor.core.publisher.Mono;
 import tools.jackson.core.type.TypeReference;
 import tools.jackson.databind.JsonNode;
@@ -62,7 +64,7 @@ final class ReferenceServer implements AutoCloseable {
         Contract contract = Contract.load();
         Map<String, Endpoint> endpoints = new HashMap<>();
         Map<String, SocketEndpoint> sockets = new HashMap<>();
-        contract.operations().forEach(operation -> {
+        contract.routes().forEach(operation -> {
             endpoints.put(operation.id(), _ -> {
                 throw new IllegalStateException("not part of this");
             });
@@ -77,8 +79,8 @@ final class ReferenceServer implements AutoCloseable {
                 contract,
                 endpoints,
                 sockets,
-                key -> key.equals(KEY) ? Optional.of(caller) : Optional.empty(),
-                new RateLimits(0, 0),
+                new Admission(key -> key.equals(KEY) ? Optional.of(caller) : Optional.empty(), new RateLimits(0, 0)),
+                new Handler.Wrapper(),
                 new SimpleMeterRegistry());
     }
 

@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Offsets are the guest's, and may jump where it dropped bytes that nobody read in time. Both sides count the bytes
  * of such a gap as consumed. Credit that crossed the gap on its way may have been lost, so the next read gives credit at
  * once.
+ *
+ * <p>A reader who {@linkplain #mark marks} has no credit given for what it reads after the mark, until the next one. So
+ * whoever writes down what it read, and marks then, can be killed at any moment: the guest still has the rest.
  */
 final class Inflow extends InputStream {
     static final int WINDOW = 256 * 1024;
@@ -33,10 +36,13 @@ final class Inflow extends InputStream {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
 
-    // All below are guarded by lock. The unread bytes are the `unread` ones from `head` in the ring.
+    // All below are guarded by lock. From `head` in the ring there are the `held` bytes that were read since the mark,
+    // and then the `unread` ones.
     private byte[] ring = NONE;
     private int head;
+    private int held;
     private int unread;
+    private boolean marked;
     private long received;
     private long credited;
     private boolean creditLost;
@@ -154,7 +160,7 @@ final class Inflow extends InputStream {
             n = Math.min(length, unread);
             take(target, offset, n);
             long taken = received - unread;
-            if (received < end && taken > credited && (creditLost || taken - credited >= creditStep)) {
+            if (!marked && received < end && taken > credited && (creditLost || taken - credited >= creditStep)) {
                 creditLost = false;
                 credited = taken;
                 consumed = taken;
@@ -181,6 +187,57 @@ final class Inflow extends InputStream {
         }
     }
 
+    @Override
+    public boolean markSupported() {
+        return true;
+    }
+
+    /**
+     * Says that everything before this was dealt with, and that the guest has to keep what comes after it until the next
+     * mark.
+     *
+     * @param limit how much will be read until then; no more than a window can be
+     */
+    @Override
+    public void mark(int limit) {
+        if (limit > WINDOW) {
+            throw new IllegalArgumentException("no more than " + WINDOW + " bytes are kept after a mark");
+        }
+        long consumed = -1;
+        lock.lock();
+        try {
+            marked = true;
+            forget(held);
+            held = 0;
+            long taken = received - unread;
+            if (received < end && taken > credited && !closed) {
+                creditLost = false;
+                credited = taken;
+                consumed = taken;
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (consumed >= 0) {
+            credit.accept(consumed);
+        }
+    }
+
+    /** Goes back to the mark. */
+    @Override
+    public void reset() throws IOException {
+        lock.lock();
+        try {
+            if (!marked || closed) {
+                throw new IOException("there is no mark to go back to");
+            }
+            unread += held;
+            held = 0;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Stops reading: what is here is thrown away, and what comes until the window is full. */
     @Override
     public void close() {
@@ -188,6 +245,7 @@ final class Inflow extends InputStream {
         try {
             closed = true;
             unread = 0;
+            held = 0;
             ring = NONE;
             changed.signalAll();
         } finally {
@@ -197,16 +255,15 @@ final class Inflow extends InputStream {
 
     private void store(ByteBuffer bytes) {
         int length = bytes.remaining();
-        if (ring.length < unread + length) {
-            byte[] larger = new byte[Math.max(SMALL, Integer.highestOneBit(unread + length - 1) << 1)];
-            int kept = unread;
-            take(larger, 0, kept);
+        int kept = held + unread;
+        if (ring.length < kept + length) {
+            byte[] larger = new byte[Math.max(SMALL, Integer.highestOneBit(kept + length - 1) << 1)];
+            copy(0, larger, 0, kept);
             ring = larger;
             head = 0;
-            unread = kept;
         }
         while (bytes.hasRemaining()) {
-            int at = (head + unread) % ring.length;
+            int at = (head + held + unread) % ring.length;
             int n = Math.min(bytes.remaining(), ring.length - at);
             bytes.get(ring, at, n);
             unread += n;
@@ -214,10 +271,26 @@ final class Inflow extends InputStream {
     }
 
     private void take(byte[] target, int offset, int length) {
-        int first = Math.min(length, ring.length - head);
-        System.arraycopy(ring, head, target, offset, first);
-        System.arraycopy(ring, 0, target, offset + first, length - first);
+        copy(held, target, offset, length);
         unread -= length;
+        if (marked) {
+            held += length;
+        } else {
+            forget(length);
+        }
+    }
+
+    private void copy(int from, byte[] target, int offset, int length) {
+        if (length > 0) {
+            int at = (head + from) % ring.length;
+            int first = Math.min(length, ring.length - at);
+            System.arraycopy(ring, at, target, offset, first);
+            System.arraycopy(ring, 0, target, offset + first, length - first);
+        }
+    }
+
+    /** Makes room of the oldest bytes, which are no longer counted. */
+    private void forget(int length) {
         if (unread > 0) {
             head = (head + length) % ring.length;
         } else {

@@ -78,6 +78,28 @@ class InflowTest {
     }
 
     @Test
+    void afterAMarkCreditIsGivenOnlyByTheNextOneAndWhatWasReadCanBeReadAgain() throws IOException {
+        inflow.mark(64 << 10);
+        long offset = 0;
+        for (int round = 0; round < 500; round++) {
+            byte[] chunk = new byte[20_000];
+            java.util.Arrays.fill(chunk, (byte) round);
+            inflow.receive(offset, ByteBuffer.wrap(chunk));
+            credits.clear();
+            assertThat(inflow.readNBytes(chunk.length)).isEqualTo(chunk);
+            inflow.reset();
+            assertThat(inflow.readNBytes(chunk.length - 1)).isEqualTo(java.util.Arrays.copyOf(chunk, chunk.length - 1));
+            assertThat(credits).isEmpty();
+            inflow.mark(64 << 10);
+            offset += chunk.length;
+            assertThat(credits).containsExactly(offset - 1);
+            assertThat(inflow.read()).isEqualTo(Byte.toUnsignedInt((byte) round));
+            inflow.mark(64 << 10);
+        }
+        assertThat(inflow.available()).isZero();
+    }
+
+    @Test
     void whatWasReceivedCanBeReadAfterAFailure() throws IOException {
         inflow.receive(0, bytes("rest"));
         inflow.fail(SandboxException.gone("the sandbox is gone"));

@@ -1,15 +1,15 @@
-package dev.berth.cli.config;
+package dev.berth.cli.args;
 
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.Optional;
 
 /** Guesses what somebody meant to write. */
-final class Nearest {
+public final class Nearest {
     private Nearest() {}
 
     /** The known word that is closest, if it is close. */
-    static Optional<String> to(String word, Collection<String> known) {
+    public static Optional<String> to(String word, Collection<String> known) {
         return known.stream()
                 .min(Comparator.comparingInt((String it) -> distance(word, it)).thenComparing(it -> it))
                 .filter(it -> distance(word, it) <= Math.max(2, word.length() / 3));

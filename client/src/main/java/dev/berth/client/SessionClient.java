@@ -1,0 +1,291 @@
+package dev.berth.client;
+
+import java.io.InputStream;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** One session by its name. The first call that works in it makes it, if it is not there. */
+public final class SessionClient {
+    private static final String BYTES = "application/octet-stream";
+    private static final int MOST_ARTIFACTS = 1000;
+
+    private final BerthClient berth;
+    private final String id;
+
+    SessionClient(BerthClient berth, String id) {
+        this.berth = berth;
+        this.id = id;
+    }
+
+    public String id() {
+        return id;
+    }
+
+    // ---- running things ------------------------------------------------------------------------------------------
+
+    public RunResult bash(String command) {
+        return bash(BashCall.of(command));
+    }
+
+    public RunResult bash(BashCall call) {
+        return RunResult.of(berth.json(Call.post("/v1/sandbox/bash", inSession(call.body()))));
+    }
+
+    /** Runs a command whose output is to be had while it runs. */
+    public CallStream stream(BashCall call) {
+        return streamed(Call.post("/v1/sandbox/bash", inSession(call.body())));
+    }
+
+    /** Starts a command that outlives this call, and returns the id of its job. */
+    public String background(BashCall call) {
+        Json started = berth.json(
+                Call.create("/v1/sandbox/bash", inSession(call.body()).with("background", true)));
+        return started.get("job_id")
+                .optionalText()
+                .orElseGet(() -> started.get("resultId").text());
+    }
+
+    public RunResult execute(ExecuteCall call) {
+        return RunResult.of(berth.json(Call.post("/v1/sandbox/execute", inSession(call.body()))));
+    }
+
+    /** Executes code whose output is to be had while it runs. */
+    public CallStream stream(ExecuteCall call) {
+        return streamed(Call.post("/v1/sandbox/execute", inSession(call.body())));
+    }
+
+    /** Calls any tool as a model does: what the input is the reason of is in the result, and no exception. */
+    public RunResult tool(String name, Json input) {
+        return RunResult.of(berth.json(Call.post("/v1/tools/" + Call.encode(name), inSession(input))));
+    }
+
+    private CallStream streamed(Call call) {
+        return new CallStream(berth.send(call.header("Accept", Call.EVENTS + ", application/json;q=0.5")));
+    }
+
+    private Json inSession(Json body) {
+        return body.with("session_id", id).with("tenant_id", berth.tenant());
+    }
+
+    // ---- files ---------------------------------------------------------------------------------------------------
+
+    /** The first lines of a text file. */
+    public FileText read(String path) {
+        return FileText.of(
+                berth.json(Call.post("/v1/sandbox/read", inSession(Json.object().with("path", path)))));
+    }
+
+    /** @param offset the first line, counted from 1 */
+    public FileText read(String path, long offset, int limit) {
+        Json body = Json.object().with("path", path).with("offset", offset).with("limit", limit);
+        return FileText.of(berth.json(Call.post("/v1/sandbox/read", inSession(body))));
+    }
+
+    public void write(String path, String content) {
+        Json body = Json.object().with("path", path).with("content", content);
+        berth.json(Call.post("/v1/sandbox/write", inSession(body)));
+    }
+
+    /** Replaces a text by another, literally. It has to be there once, unless all of them are meant. */
+    public RunResult edit(String path, String before, String after, boolean all) {
+        Json input = Json.object()
+                .with("file_path", path)
+                .with("old_string", before)
+                .with("new_string", after)
+                .with("replace_all", all);
+        return tool("edit", input);
+    }
+
+    /** Files by a pattern such as {@code src/**.py}, the most recently changed first. */
+    public FoundFiles glob(String pattern) {
+        return glob(Json.object().with("pattern", pattern));
+    }
+
+    /** @param request by the names that the API has */
+    public FoundFiles glob(Json request) {
+        return FoundFiles.of(berth.json(Call.post("/v1/sandbox/glob", inSession(request))));
+    }
+
+    /** @param request by the names that the API has; {@code pattern} is the one that is needed */
+    public Json grep(Json request) {
+        return berth.json(Call.post("/v1/sandbox/grep", inSession(request)));
+    }
+
+    /** A file as it is, of any size. To be closed. */
+    public InputStream download(String path) {
+        return berth.stream(files(Call.get("/v1/sandbox/files"), path));
+    }
+
+    /** Makes or replaces a file, of any size. */
+    public void upload(String path, Path file) {
+        berth.json(files(Call.put("/v1/sandbox/files", new Call.Body.File(file, BYTES)), path));
+    }
+
+    /** Makes or replaces a file; the stream is read to its end and closed. */
+    public void upload(String path, InputStream content) {
+        berth.json(files(Call.put("/v1/sandbox/files", new Call.Body.Stream(content, BYTES)), path));
+    }
+
+    private Call files(Call call, String path) {
+        return call.query("session_id", id).query("path", path);
+    }
+
+    /** Writes all files of a tar stream below the workspace; the stream is closed. What is refused is in the result. */
+    public CopyResult copy(InputStream tar) {
+        // The path has the tenant in it, which a key of a tenant need not know; making it tells, and is needed anyway.
+        String tenant =
+                berth.tenant().orElseGet(() -> berth.make(NewSession.named(id)).tenant());
+        String path = "/v1/sandbox/sessions/" + Call.encode(tenant) + "/" + Call.encode(id) + "/copy";
+        return CopyResult.of(berth.json(Call.post(path, new Call.Body.Stream(tar, "application/x-tar"))));
+    }
+
+    /** Gives it a file that a person attached, under a name that is made safe if it has to be. */
+    public Upload attach(String name, Path file) {
+        Call call = Call.post(path("/uploads"), new Call.Body.File(file, BYTES)).query("name", name);
+        return Upload.of(berth.json(call));
+    }
+
+    // ---- its life ------------------------------------------------------------------------------------------------
+
+    public SessionInfo info() {
+        return SessionInfo.of(berth.json(Call.get(path(""))));
+    }
+
+    /** With what it uses now. */
+    public SessionInfo infoWithUsage() {
+        return SessionInfo.of(berth.json(Call.get(path("")).query("usage", true)));
+    }
+
+    /** @param change its {@code pinned}, {@code limits} or {@code idle}, by the names that the API has */
+    public SessionInfo change(Json change) {
+        return SessionInfo.of(berth.json(Call.patch(path(""), change)));
+    }
+
+    /** Whether it stays up when nobody uses it. */
+    public SessionInfo pin(boolean pinned) {
+        return change(Json.object().with("pinned", pinned));
+    }
+
+    /** Removes its computer and everything on it. */
+    public void delete() {
+        berth.done(Call.delete(path("")));
+    }
+
+    /** Freezes its processes; memory is kept. */
+    public SessionInfo pause() {
+        return action("/pause");
+    }
+
+    /** Brings it up. */
+    public SessionInfo resume() {
+        return action("/resume");
+    }
+
+    /** Ends its processes; files are kept. */
+    public SessionInfo stop() {
+        return action("/stop");
+    }
+
+    /** Packs its files away until it is asked for again. */
+    public SessionInfo archive() {
+        return action("/archive");
+    }
+
+    private SessionInfo action(String name) {
+        return SessionInfo.of(berth.json(Call.post(path(name))));
+    }
+
+    /** The newest first. */
+    public List<Checkpoint> checkpoints() {
+        return berth.list(Call.get(path("/checkpoints")), "checkpoints", Checkpoint::of);
+    }
+
+    /** Keeps its files as they are now. */
+    public Checkpoint checkpoint(Optional<String> name) {
+        return Checkpoint.of(
+                berth.json(Call.create(path("/checkpoints"), Json.object().with("name", name))));
+    }
+
+    /** Puts its files back to how they were before a turn; its processes are ended. */
+    public SessionInfo rollback(long turn) {
+        return SessionInfo.of(
+                berth.json(Call.post(path("/rollback"), Json.object().with("turn", turn))));
+    }
+
+    /**
+     * Starts another session with its files.
+     *
+     * @param name of the new one; the server chooses one if it is empty
+     * @param turn as they were before it; as they are now if it is empty
+     */
+    public SessionInfo fork(Optional<String> name, Optional<Long> turn) {
+        Json body = Json.object().with("session_id", name).with("turn", turn);
+        return SessionInfo.of(berth.json(Call.create(path("/fork"), body)));
+    }
+
+    // ---- what happens in it --------------------------------------------------------------------------------------
+
+    /** What happened behind the event of this number, 0 for all, and then what happens. To be closed. */
+    public EventStream events(long after) {
+        return new EventStream(berth, Call.get(path("/events")), after, true);
+    }
+
+    /** What has happened behind the event of this number. */
+    public List<SessionEvent> eventsUntilNow(long after) {
+        List<SessionEvent> all = new ArrayList<>();
+        Call call = Call.get(path("/events")).query("follow", false);
+        try (EventStream events = new EventStream(berth, call, after, false)) {
+            events.forEach(all::add);
+        }
+        return all;
+    }
+
+    public List<Job> jobs() {
+        return berth.list(Call.get(path("/jobs")), "jobs", Job::of);
+    }
+
+    /** All of them, the newest first. */
+    public List<Artifact> artifacts() {
+        List<Artifact> all = new ArrayList<>();
+        Json page;
+        do {
+            Call call = Call.get(path("/artifacts")).query("limit", MOST_ARTIFACTS);
+            page = berth.json(
+                    all.isEmpty() ? call : call.query("before", all.getLast().id()));
+            page.get("artifacts").items().stream().map(Artifact::of).forEach(all::add);
+        } while (page.get("more").truth() && !page.get("artifacts").items().isEmpty());
+        return all;
+    }
+
+    // ---- terminals -----------------------------------------------------------------------------------------------
+
+    public List<Json> terminals() {
+        return berth.list(Call.get(path("/terminals")), "terminals", terminal -> terminal);
+    }
+
+    /** Attaches to a terminal, which is made if it is not there. To be closed, which leaves the terminal running. */
+    public TerminalConnection terminal(String name, int cols, int rows) {
+        return TerminalConnection.open(
+                berth, terminalCall(name).query("cols", cols).query("rows", rows));
+    }
+
+    /** Attaches to a terminal to look on. */
+    public TerminalConnection watch(String name) {
+        return TerminalConnection.open(berth, terminalCall(name).query("watch", true));
+    }
+
+    /** Ends a terminal and what runs on it. */
+    public void endTerminal(String name) {
+        berth.done(Call.delete(path("/terminals/" + Call.encode(name))));
+    }
+
+    private Call terminalCall(String name) {
+        return Call.get(path("/terminals/" + Call.encode(name))).query("tenant_id", berth.tenant());
+    }
+
+    private String path(String below) {
+        return "/v1/sessions/" + Call.encode(id) + below;
+    }
+}
