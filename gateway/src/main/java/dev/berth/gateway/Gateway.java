@@ -31,6 +31,7 @@ import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.Contract.Operation;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.HttpServer;
+import dev.berth.gateway.http.Idempotency;
 import dev.berth.gateway.http.SocketEndpoint;
 import dev.berth.gateway.mcp.ArtifactResources;
 import dev.berth.gateway.mcp.McpApi;
@@ -123,7 +124,7 @@ public final class Gateway implements AutoCloseable {
         Approvals approvals = new Approvals(
                 database, sealer, sessions, random, config.features().approvalPatience());
         Calls calls = new Calls(sessions, approvals, artifacts, config.tools());
-        EventApi events = new EventApi(sessions);
+        EventApi events = new EventApi(sessions, config.server().heartbeat());
         Terminals terminals = new Terminals(sessions);
         TerminalApi terminalApi = new TerminalApi(sessions, terminals, contract);
         Webhooks webhooks = new Webhooks(database, sealer, config.features().webhooks());
@@ -152,6 +153,11 @@ public final class Gateway implements AutoCloseable {
                         operation.id(), (id, endpoint) -> approvals.around(id, Objects.requireNonNull(endpoint))));
         endpoints.computeIfPresent("callTool", (_, endpoint) -> ToolApi.tellDenials(endpoint));
         endpoints.putAll(new ApprovalApi(approvals).endpoints());
+        Idempotency idempotency = new Idempotency(database, sealer);
+        contract.operations().stream()
+                .filter(Operation::creates)
+                .forEach(operation ->
+                        endpoints.computeIfPresent(operation.id(), (_, endpoint) -> idempotency.around(endpoint)));
         McpTransport mcp = new McpTransport();
         mcp.setSessionFactory(new McpApi(endpoints, contract, new ArtifactResources(artifacts)).sessions());
         endpoints.putAll(mcp.endpoints());
@@ -171,6 +177,7 @@ public final class Gateway implements AutoCloseable {
                 Thread.ofPlatform().daemon().name("gateway").factory());
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
         every(housekeeping, Duration.ofSeconds(5), "approvals", approvals::sweep);
+        every(housekeeping, Duration.ofSeconds(5), "idempotency", idempotency::sweep);
         every(housekeeping, Duration.ofMinutes(10), "MCP sessions", mcp::sweep);
         every(housekeeping, Duration.ofMinutes(10), "artifacts", artifacts::sweep);
         every(housekeeping, Duration.ofHours(6), "content of artifacts", artifacts::sweepContent);

@@ -39,15 +39,21 @@ final class AnswerCheck {
     /** Fails if the operation at this address may not answer so. An address that is none is answered with a problem. */
     void check(String method, String path, int status, String contentType, String body) {
         String what = method + " " + path + " -> " + status + " " + contentType + " " + cut(body);
-        JsonNode content = operation(method, path)
-                .map(operation -> response(operation, status, what))
+        String type = contentType.split(";", 2)[0].strip();
+        Optional<Operation> asked = operation(method, path).filter(Operation::route);
+        if (asked.isEmpty() && handled(path) && !type.equals(PROBLEM)) {
+            return; // what is passed on from a sandbox is as it is there
+        }
+        JsonNode content = asked.map(operation -> response(operation, status, what))
                 .orElseGet(() -> contract.complete(contract.document().at("/components/responses/Problem")))
                 .path("content");
         if (content.isMissingNode()) {
             assertThat(body).as(what + ": the contract has no body").isEmpty();
             return;
         }
-        String type = contentType.split(";", 2)[0].strip();
+        if (content.has("*/*") || method.equals("HEAD")) {
+            return;
+        }
         assertThat(content.has(type)).as(what + ": the contract has " + content).isTrue();
         if (type.endsWith("json")) {
             Schema schema = compiled.computeIfAbsent(content.path(type).path("schema"), registry::getSchema);
@@ -85,10 +91,22 @@ final class AnswerCheck {
                         operation -> operation.pathParameters().size()));
     }
 
+    /** Whether it is below an address that what stands in front of the endpoints answers for. */
+    private boolean handled(String path) {
+        return contract.operations().stream()
+                .filter(operation -> !operation.route())
+                .map(operation -> operation.path().replace("/{path}", ""))
+                .anyMatch(prefix -> path.matches(pattern(prefix) + "(/.*)?"));
+    }
+
     private static boolean matches(String template, String path) {
-        return path.matches(Stream.of(template.split("(?=\\{)|(?<=\\})"))
+        return path.matches(pattern(template));
+    }
+
+    private static String pattern(String template) {
+        return Stream.of(template.split("(?=\\{)|(?<=\\})"))
                 .map(part -> part.startsWith("{") ? "[^/]+" : Pattern.quote(part))
-                .collect(Collectors.joining()));
+                .collect(Collectors.joining());
     }
 
     private static String cut(String text) {

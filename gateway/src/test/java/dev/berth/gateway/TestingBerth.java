@@ -44,6 +44,7 @@ public final class TestingBerth implements AutoCloseable {
     private final Database database = Database.open(DatabaseConfig.parse(postgres.url()));
     private final PrometheusMeterRegistry meters = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     private final GatewayConfig config;
+    private final UnaryOperator<SessionsConfig> lookedAfter;
     private Sessions sessions;
     private Gateway gateway;
     private final HttpClient client = HttpClient.newHttpClient();
@@ -54,6 +55,12 @@ public final class TestingBerth implements AutoCloseable {
     }
 
     public TestingBerth(UnaryOperator<GatewayConfig> changes) {
+        this(changes, config -> config);
+    }
+
+    /** @param lookedAfter how sessions are looked after */
+    public TestingBerth(UnaryOperator<GatewayConfig> changes, UnaryOperator<SessionsConfig> lookedAfter) {
+        this.lookedAfter = lookedAfter;
         config = changes.apply(GatewayConfig.of(ServerConfig.onLoopback(0), machine.data(), ADMIN, new byte[32])
                 .withWebhooks(WebhooksConfig.DEFAULT
                         .withPrivateAddresses(true)
@@ -64,8 +71,8 @@ public final class TestingBerth implements AutoCloseable {
 
     private Sessions openSessions() {
         return Sessions.open(
-                SessionsConfig.of(machine.data().resolve("spool"))
-                        .withSpec(SessionSpec.DEFAULT.withTemplate("host").withIdle(IdlePolicy.NEVER)),
+                lookedAfter.apply(SessionsConfig.of(machine.data().resolve("spool"))
+                        .withSpec(SessionSpec.DEFAULT.withTemplate("host").withIdle(IdlePolicy.NEVER))),
                 machine.provider(),
                 database,
                 DirectoryArchives.open(machine.data().resolve("archives")),

@@ -41,8 +41,18 @@ class TwoTenantsTest {
     private static final AtomicInteger PAIRS = new AtomicInteger();
 
     /** Parameters that name something of a tenant. */
-    private static final Set<String> IDS =
-            Set.of("tenant_id", "session_id", "key_id", "sandbox_id", "sandbox", "skill", "output_id", "approval_id");
+    private static final Set<String> IDS = Set.of(
+            "tenant_id",
+            "session_id",
+            "key_id",
+            "sandbox_id",
+            "sandbox",
+            "skill",
+            "output_id",
+            "approval_id",
+            "job_id",
+            "webhook_id",
+            "artifact_id");
 
     /** Parameters that do not. */
     private static final Set<String> HARMLESS = Set.of(
@@ -50,7 +60,7 @@ class TwoTenantsTest {
                             + " encoding append pattern glob output_mode case_insensitive context_before context_after"
                             + " max_results fixed_strings multiline exclude include_hidden sort_by files description"
                             + " config scopes expires_in_seconds overlap_seconds state usage template limits idle pinned"
-                            + " keep_checkpoints turn after follow permission_mode decision reason")
+                            + " keep_checkpoints turn after follow permission_mode decision reason background url events cols rows watch terminal port wake before")
                     .split(" "));
 
     /** A right body of each operation that takes one, without ids. */
@@ -66,6 +76,8 @@ class TwoTenantsTest {
             Map.entry("callTool", "{\"command\":\"cat secret.txt; echo broken > secret.txt\"}"),
             Map.entry("makeSandboxConfig", "{\"name\":\"anns-own\",\"config\":{\"timeout\":7}}"),
             Map.entry("changeSandboxConfig", "{\"description\":\"broken\"}"),
+            Map.entry("makeWebhook", "{\"url\":\"http://127.0.0.1:9/hook\"}"),
+            Map.entry("makeLink", "{}"),
             Map.entry("decide", "{\"decision\":\"approve\"}"),
             Map.entry("putSkill", skill("anns-own", "broken")),
             Map.entry("makeSession", "{}"),
@@ -151,15 +163,46 @@ class TwoTenantsTest {
                 name,
                 key,
                 secret,
-                Map.of(
-                        "tenant_id", List.of(name),
-                        "session_id", List.of(SHARED, called),
-                        "key_id", List.of(another),
-                        "sandbox_id", List.of(config, called),
-                        "sandbox", List.of(config, called),
-                        "skill", List.of(called),
-                        "output_id", List.of(output),
-                        "approval_id", List.of(approval(key))));
+                Map.ofEntries(
+                        Map.entry("tenant_id", List.of(name)),
+                        Map.entry("session_id", List.of(SHARED, called)),
+                        Map.entry("key_id", List.of(another)),
+                        Map.entry("sandbox_id", List.of(config, called)),
+                        Map.entry("sandbox", List.of(config, called)),
+                        Map.entry("skill", List.of(called)),
+                        Map.entry("output_id", List.of(output)),
+                        Map.entry("approval_id", List.of(approval(key))),
+                        Map.entry("job_id", List.of(job(key))),
+                        Map.entry("webhook_id", List.of(webhook(key))),
+                        Map.entry("artifact_id", List.of(artifact(key)))));
+    }
+
+    /** One that runs for as long as the test does. */
+    private static String job(String key) {
+        return berth.post(
+                        key,
+                        "/v1/sandbox/bash",
+                        "{\"session_id\":\"" + SHARED + "\",\"command\":\"sleep 3000\",\"background\":true}")
+                .json()
+                .path("job_id")
+                .asString();
+    }
+
+    private static String webhook(String key) {
+        return good(berth.post(key, "/v1/webhooks", "{\"url\":\"http://127.0.0.1:9/hook\"}"))
+                .path("webhook_id")
+                .asString();
+    }
+
+    private static String artifact(String key) {
+        return good(berth.post(
+                        key,
+                        "/v1/sandbox/bash",
+                        "{\"session_id\":\"" + SHARED + "\",\"command\":\"mkdir output; cp secret.txt output\"}"))
+                .path("artifacts")
+                .get(0)
+                .path("artifact_id")
+                .asString();
     }
 
     /** Of a call that waits. */
@@ -349,7 +392,7 @@ class TwoTenantsTest {
 
     /** Those that a tenant may use. */
     private static List<Operation> operations() {
-        return contract.operations().stream()
+        return contract.routes().stream()
                 .filter(operation -> !operation.open() && !operation.admin())
                 .toList();
     }
@@ -469,6 +512,10 @@ class TwoTenantsTest {
         for (String path : List.of(
                 "/v1/keys",
                 "/v1/approvals",
+                "/v1/jobs",
+                "/v1/webhooks",
+                "/v1/sessions/" + SHARED + "/artifacts",
+                "/v1/artifacts/" + tenant.own("artifact_id") + "/content",
                 CONFIGS,
                 "/v1/skills",
                 "/v1/skills/" + tenant.own("skill"),

@@ -9,18 +9,16 @@ import java.util.List;
  * one, so a slow reader costs nobody anything. For one thread.
  */
 public final class EventFollower implements AutoCloseable {
-    private static final int PAGE = 200;
-
-    private final EventLog log;
-    private final SessionKey key;
+    private final EventTail tail;
     private final Signals.Waiter waiter;
+    private final Runnable atEnd;
     private long after;
 
-    EventFollower(EventLog log, Signals.Waiter waiter, SessionKey key, long after) {
-        this.log = log;
+    EventFollower(EventTail tail, Signals.Waiter waiter, long after, Runnable atEnd) {
+        this.tail = tail;
         this.waiter = waiter;
-        this.key = key;
         this.after = after;
+        this.atEnd = atEnd;
     }
 
     /** The next events, at least one; empty if there were none for so long, or {@linkplain #ended at the end}. */
@@ -34,7 +32,7 @@ public final class EventFollower implements AutoCloseable {
     }
 
     private List<LoggedEvent> read() {
-        List<LoggedEvent> events = log.read(key, after, PAGE);
+        List<LoggedEvent> events = tail.after(after);
         if (!events.isEmpty()) {
             after = events.getLast().seq();
         }
@@ -49,5 +47,6 @@ public final class EventFollower implements AutoCloseable {
     @Override
     public void close() {
         waiter.close();
+        atEnd.run();
     }
 }

@@ -13,11 +13,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.UnaryOperator;
 import org.jdbi.v3.core.Handle;
 import org.jdbi.v3.core.statement.PreparedBatch;
+import org.jdbi.v3.core.statement.Query;
 import org.slf4j.MDC;
 
 /**
@@ -32,6 +34,12 @@ public final class EventLog implements AutoCloseable {
     /** Events that come soon after one another are written together. */
     private static final Duration GATHERING = Duration.ofMillis(50);
 
+    private static final int PAGE = 200;
+    private static final long PAGE_CHARACTERS = 64 << 10;
+
+    /** How many of those who are behind read at a time. */
+    private static final int READING_OLD = 2;
+
     private static final Duration RETRY = Duration.ofSeconds(1);
 
     private record Pending(SessionKey key, SessionEvent event, Optional<String> correlation, OffsetDateTime at) {}
@@ -41,6 +49,10 @@ public final class EventLog implements AutoCloseable {
     private final Journal journal;
     private final boolean auditCommands;
     private final BlockingQueue<Pending> queue = new ArrayBlockingQueue<>(QUEUE);
+    /** Of the sessions that somebody follows. */
+    private final Map<SessionKey, EventTail> tails = new ConcurrentHashMap<>();
+
+    private final Semaphore behind = new Semaphore(READING_OLD, true);
     private final Semaphore queued = new Semaphore(0);
     private final AtomicLong dropped = new AtomicLong();
     private final Thread writer;
@@ -56,7 +68,33 @@ public final class EventLog implements AutoCloseable {
 
     /** The events of a session after a number as they come. */
     public EventFollower follow(SessionKey key, long after) {
-        return new EventFollower(this, signals.waiter(topic(key)), key, after);
+        EventTail tail = tails.compute(key, (_, there) -> {
+            EventTail shared = there == null ? new EventTail(this, key, signals.waiter(topic(key))) : there;
+            shared.followers++;
+            return shared;
+        });
+        return new EventFollower(tail, signals.waiter(topic(key)), after, () -> leave(key));
+    }
+
+    private void leave(SessionKey key) {
+        tails.computeIfPresent(key, (_, tail) -> {
+            tail.followers--;
+            if (tail.followers > 0) {
+                return tail;
+            }
+            tail.close();
+            return null;
+        });
+    }
+
+    /** The number of the last event of a session that can be read; 0 if there is none. */
+    long last(SessionKey key) {
+        return database.query(handle -> handle.createQuery(
+                        "SELECT coalesce(max(seq), 0) FROM events WHERE tenant = :tenant AND session = :session")
+                .bind("tenant", key.tenant())
+                .bind("session", key.id())
+                .mapTo(Long.class)
+                .one());
     }
 
     /** What those wait for who follow a session's events. */
@@ -75,13 +113,46 @@ public final class EventLog implements AutoCloseable {
 
     /** The events of a session after a number, in order. Those still queued in a server come later. */
     public List<LoggedEvent> read(SessionKey key, long after, int limit) {
-        return details.apply(database.query(handle -> handle.createQuery("""
-                        SELECT seq, at, type, actor, correlation, data::text AS data FROM events
-                        WHERE tenant = :tenant AND session = :session AND seq > :after ORDER BY seq LIMIT :limit""")
-                .bind("tenant", key.tenant())
+        return details.apply(
+                database.query(handle -> events(handle.createQuery("""
+                                SELECT seq, at, type, actor, correlation, data::text AS data FROM events
+                                WHERE tenant = :tenant AND session = :session AND seq > :after ORDER BY seq LIMIT :limit""").bind("limit", limit), key, after)));
+    }
+
+    /** As many of the next events as may be kept in memory for somebody slow; at least one, if there is one. */
+    List<LoggedEvent> page(SessionKey key, long after) {
+        // One by one, as those that are not wanted may be large and would be unpacked all the same.
+        return details.apply(database.query(handle ->
+                events(handle.createQuery("""
+                                WITH RECURSIVE page (seq, at, type, actor, correlation, data, events, characters) AS (
+                                    (SELECT seq, at, type, actor, correlation, data::text, 1, length(data::text) FROM events
+                                        WHERE tenant = :tenant AND session = :session AND seq > :after ORDER BY seq LIMIT 1)
+                                    UNION ALL
+                                    SELECT next.seq, next.at, next.type, next.actor, next.correlation, next.data,
+                                            page.events + 1, page.characters + length(next.data)
+                                        FROM page CROSS JOIN LATERAL (
+                                            SELECT seq, at, type, actor, correlation, data::text AS data FROM events
+                                            WHERE tenant = :tenant AND session = :session AND seq > page.seq
+                                            ORDER BY seq LIMIT 1
+                                        ) AS next WHERE page.events < :limit AND page.characters < :characters
+                                )
+                                SELECT * FROM page ORDER BY seq""").bind("limit", PAGE).bind("characters", PAGE_CHARACTERS), key, after)));
+    }
+
+    /** The same for somebody who is behind. There may be many of them, who must not take every connection. */
+    List<LoggedEvent> pageOfOld(SessionKey key, long after) {
+        behind.acquireUninterruptibly();
+        try {
+            return page(key, after);
+        } finally {
+            behind.release();
+        }
+    }
+
+    private static List<LoggedEvent> events(Query query, SessionKey key, long after) {
+        return query.bind("tenant", key.tenant())
                 .bind("session", key.id())
                 .bind("after", after)
-                .bind("limit", limit)
                 .map((row, context) -> new LoggedEvent(
                         row.getLong("seq"),
                         row.getObject("at", OffsetDateTime.class).toInstant(),
@@ -89,7 +160,7 @@ public final class EventLog implements AutoCloseable {
                         row.getString("actor"),
                         Optional.ofNullable(row.getString("correlation")),
                         Json.map(row.getString("data"))))
-                .list()));
+                .list();
     }
 
     /** Queues an event; it is written soon. */

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.stream.LongStream;
@@ -65,6 +66,37 @@ class EventLogTest {
         assertThat(run.correlation()).contains("request-7");
         assertThat(run.data()).containsEntry("what", "bash").containsEntry("exit_code", 3);
         assertThat(run.toString()).doesNotContain("secret");
+    }
+
+    @Test
+    void allFollowersSeeEverythingOnceInOrderFromWhereTheyBegan() throws InterruptedException {
+        server.run("followed", "true");
+        EventLog log = server.sessions().events();
+        try (EventFollower fromTheStart = log.follow(key("followed"), 0);
+                EventFollower fromTheThird = log.follow(key("followed"), 3);
+                EventFollower fromTheFuture = log.follow(key("followed"), 1_000_000)) {
+            assertThat(fromTheFuture.next(Duration.ZERO)).isEmpty();
+            List<Long> start = new ArrayList<>();
+            List<Long> third = new ArrayList<>();
+            for (int i = 1; i <= 300; i++) { // some small, some larger than what is kept for all
+                String text = "x".repeat(i % 50 == 0 ? 100_000 : 300);
+                log.append(key("followed"), new SessionEvent("output", "test", Map.of("text", text)));
+                if (i % 100 == 0) {
+                    long last = i + 2L; // two for its start
+                    follow(fromTheStart, start, last);
+                    follow(fromTheThird, third, last);
+                }
+            }
+            assertThat(start).isEqualTo(LongStream.rangeClosed(1, 302).boxed().toList());
+            assertThat(third).isEqualTo(LongStream.rangeClosed(4, 302).boxed().toList());
+            assertThat(fromTheFuture.next(Duration.ZERO)).isEmpty();
+        }
+    }
+
+    private static void follow(EventFollower follower, List<Long> seen, long last) throws InterruptedException {
+        while (seen.isEmpty() || seen.getLast() < last) {
+            follower.next(Duration.ofSeconds(20)).forEach(event -> seen.add(event.seq()));
+        }
     }
 
     @Test

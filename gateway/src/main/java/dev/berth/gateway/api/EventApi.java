@@ -18,13 +18,14 @@ import java.util.regex.Pattern;
 
 /** What happens in a session, to those who watch: from any event on, each once, on any server. */
 public final class EventApi {
-    private static final Duration HEARTBEAT = Duration.ofSeconds(15);
     private static final Pattern NUMBER = Pattern.compile("[0-9]{1,15}");
 
     private final Sessions sessions;
+    private final Duration heartbeat;
 
-    public EventApi(Sessions sessions) {
+    public EventApi(Sessions sessions, Duration heartbeat) {
         this.sessions = sessions;
+        this.heartbeat = heartbeat;
     }
 
     public Map<String, Endpoint> endpoints() {
@@ -79,7 +80,7 @@ public final class EventApi {
     private void send(SessionKey key, long after, boolean follow, Sink sink) throws IOException, InterruptedException {
         try (EventFollower follower = sessions.events().follow(key, after)) {
             while (!follower.ended()) {
-                var events = follower.next(follow ? HEARTBEAT : Duration.ZERO);
+                var events = follower.next(follow ? heartbeat : Duration.ZERO);
                 for (LoggedEvent event : events) {
                     sink.event(event);
                 }

@@ -1,7 +1,6 @@
 package dev.berth.gateway.api;
 
 import dev.berth.gateway.api.Calls.Call;
-import dev.berth.gateway.auth.Caller;
 import dev.berth.gateway.http.Answer;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.Exchange;
@@ -105,14 +104,7 @@ public final class JobApi {
     }
 
     private Answer list(Exchange exchange) {
-        Caller caller = exchange.caller();
-        Optional<String> other = exchange.query("tenant_id");
-        if (!caller.admin()
-                && other.filter(tenant -> !tenant.equals(caller.tenant())).isPresent()) {
-            return show(List.of());
-        }
-        Optional<String> tenant = caller.admin() ? other : Optional.of(caller.tenant());
-        return show(jobs.list(tenant, state(exchange), limit(exchange)));
+        return show(jobs.list(SessionApi.tenant(exchange), state(exchange), limit(exchange)));
     }
 
     private Answer get(Exchange exchange) {
@@ -144,8 +136,7 @@ public final class JobApi {
 
     /** One of the caller's; of another tenant's nothing is told, not even that it is there. */
     private Job known(Exchange exchange) {
-        Caller caller = exchange.caller();
-        Optional<String> tenant = caller.admin() ? exchange.query("tenant_id") : Optional.of(caller.tenant());
+        Optional<String> tenant = SessionApi.tenant(exchange);
         return jobs.find(exchange.path("job_id"))
                 .filter(job -> tenant.isEmpty() || job.key().tenant().equals(tenant.get()))
                 .orElseThrow(JobApi::unknown);

@@ -126,8 +126,8 @@ public final class SessionApi {
         return shown;
     }
 
-    /** Whose to list; empty for those of all. */
-    private static Optional<String> tenant(Exchange exchange) {
+    /** Whose things a list is to have; of all if empty, which only the operator may ask for. */
+    static Optional<String> tenant(Exchange exchange) {
         Optional<String> asked = exchange.query("tenant_id");
         String tenant = tenant(exchange.caller(), asked);
         return exchange.caller().admin() ? asked : Optional.of(tenant);

@@ -30,6 +30,9 @@ public sealed interface Answer {
     /** Events that are sent as they happen. */
     record Events(EventStream.Source source) implements Answer {}
 
+    /** A body that is written down already, as it is; one of status 204 has none. */
+    record Raw(int status, String contentType, String body, Map<String, String> headers) implements Answer {}
+
     /** Text that is there already. */
     record Text(String contentType, String text) implements Answer {}
 

@@ -11,6 +11,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.MDC;
+import tools.jackson.core.type.TypeReference;
 
 /**
  * A call whose caller hears what happens in it, ending with {@code done} and what would have been the answer. The call has
@@ -20,7 +21,7 @@ import org.slf4j.MDC;
 final class CallStream implements EventStream.Source, CallEvents {
     static final String OUTPUT = "output";
 
-    private static final Duration HEARTBEAT = Duration.ofSeconds(15);
+    private static final TypeReference<Map<String, Object>> FIELDS = new TypeReference<>() {};
     /** Characters of output that wait for the client. */
     private static final int MOST_WAITING = 1 << 20;
 
@@ -28,6 +29,7 @@ final class CallStream implements EventStream.Source, CallEvents {
 
     private final Exchange exchange;
     private final Endpoint endpoint;
+    private final Duration heartbeat;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final Deque<Event> waiting = new ArrayDeque<>();
@@ -36,15 +38,16 @@ final class CallStream implements EventStream.Source, CallEvents {
     private boolean ended;
     private @Nullable Exception failure;
 
-    private CallStream(Exchange exchange, Endpoint endpoint) {
+    private CallStream(Exchange exchange, Endpoint endpoint, Duration heartbeat) {
         this.exchange = exchange;
         this.endpoint = endpoint;
+        this.heartbeat = heartbeat;
     }
 
     /** The endpoint, for those who want one answer and for those who want events. */
-    static Endpoint around(Endpoint endpoint) {
+    static Endpoint around(Endpoint endpoint, Duration heartbeat) {
         return exchange -> exchange.wantsEvents()
-                ? new Answer.Events(new CallStream(exchange, endpoint))
+                ? new Answer.Events(new CallStream(exchange, endpoint, heartbeat))
                 : endpoint.answer(exchange);
     }
 
@@ -67,8 +70,11 @@ final class CallStream implements EventStream.Source, CallEvents {
             MDC.setContextMap(context);
         }
         try {
-            if (endpoint.answer(exchange.heardBy(this)) instanceof Answer.Json json) {
-                event("done", json.fields());
+            switch (endpoint.answer(exchange.heardBy(this))) {
+                case Answer.Json json -> event("done", json.fields());
+                case Answer.Raw raw ->
+                    event(raw.status() < 400 ? "done" : "error", Bodies.JSON.readValue(raw.body(), FIELDS));
+                default -> {} // has nothing to tell
             }
         } catch (Exception e) {
             failure = e; // seen by the other thread, which looks after it has seen the end
@@ -114,7 +120,7 @@ final class CallStream implements EventStream.Source, CallEvents {
         while (true) {
             lock.lock();
             try {
-                long left = HEARTBEAT.toNanos();
+                long left = heartbeat.toNanos();
                 while (waiting.isEmpty() && !ended && left > 0) {
                     left = changed.awaitNanos(left);
                 }

@@ -45,6 +45,7 @@ public final class Contract {
      * @param socket whether it can also be had as a WebSocket
      * @param streams whether it can also be had as a stream of events that ends with the answer
      * @param route whether it is answered by an endpoint; if not, by what stands in front of them
+     * @param creates whether it makes something, so that a client may name the request by an Idempotency-Key
      */
     public record Operation(
             String id,
@@ -62,7 +63,8 @@ public final class Contract {
             Optional<Long> mostBodyBytes,
             boolean socket,
             boolean streams,
-            boolean route) {}
+            boolean route,
+            boolean creates) {}
 
     private final ObjectNode document;
     private final SchemaRegistry registry = SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_2020_12);
@@ -143,19 +145,28 @@ public final class Contract {
         Map<String, Schema> inQuery = new HashMap<>();
         List<String> required = new ArrayList<>();
         List<JsonNode> parameters = new ArrayList<>();
+        boolean creates = node.path("x-creates").asBoolean(false);
+        if (creates) {
+            ((ObjectNode) node)
+                    .withArrayProperty("parameters")
+                    .addObject()
+                    .put("$ref", "#/components/parameters/IdempotencyKey");
+        }
         document.path("paths").path(path).path("parameters").forEach(parameters::add);
         node.path("parameters").forEach(parameters::add);
         for (JsonNode reference : parameters) {
             ObjectNode parameter = complete(reference);
             String name = parameter.path("name").asString();
             Schema schema = compile(parameter.path("schema"));
-            if (parameter.path("in").asString().equals("path")) {
-                inPath.put(name, schema);
-            } else {
-                inQuery.put(name, schema);
-                if (parameter.path("required").asBoolean(false)) {
-                    required.add(name);
+            switch (parameter.path("in").asString()) {
+                case "path" -> inPath.put(name, schema);
+                case "query" -> {
+                    inQuery.put(name, schema);
+                    if (parameter.path("required").asBoolean(false)) {
+                        required.add(name);
+                    }
                 }
+                default -> {} // headers are looked at by those that know them
             }
         }
         JsonNode content = inline(node.path("requestBody")).path("content");
@@ -180,7 +191,8 @@ public final class Contract {
                 Optional.ofNullable(node.get("x-max-bytes")).map(JsonNode::asLong),
                 node.path("x-websocket").asBoolean(false),
                 node.path("x-streams").asBoolean(false),
-                !node.has("x-handler"));
+                !node.has("x-handler"),
+                creates);
     }
 
     private Schema compile(JsonNode schema) {

@@ -209,6 +209,11 @@ public final class Exchange {
         return value;
     }
 
+    /** The parameters of the query. */
+    Map<String, List<String>> query() {
+        return query;
+    }
+
     public Optional<String> query(String name) {
         return Optional.ofNullable(query.get(name)).map(List::getFirst);
     }

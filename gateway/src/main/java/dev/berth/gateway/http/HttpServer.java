@@ -21,7 +21,6 @@ import java.util.Set;
 import java.util.UUID;
 import org.eclipse.jetty.alpn.server.ALPNServerConnectionFactory;
 import org.eclipse.jetty.http2.HTTP2Cipher;
-import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
 import org.eclipse.jetty.http2.server.HTTP2ServerConnectionFactory;
 import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -45,9 +44,6 @@ import tools.jackson.databind.node.ObjectNode;
  */
 public final class HttpServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HttpServer.class);
-    /** A stream that says nothing is kept for so long; those that may be silent for longer send a heartbeat. */
-    private static final Duration IDLE = Duration.ofSeconds(60);
-
     /** What is being answered when the server stops may take so long. */
     private static final Duration FINISHING = Duration.ofSeconds(10);
 
@@ -62,7 +58,7 @@ public final class HttpServer implements AutoCloseable {
     private final Admission admission;
     private final Handler.Wrapper front;
     private final MeterRegistry meters;
-    private final Sockets sockets = new Sockets();
+    private final Sockets sockets;
     private final Javalin javalin;
 
     private HttpServer(
@@ -77,6 +73,7 @@ public final class HttpServer implements AutoCloseable {
         this.admission = admission;
         this.front = front;
         this.meters = meters;
+        this.sockets = new Sockets(config.heartbeat());
         this.javalin = Javalin.create(javalin -> {
             configure(javalin);
             for (Operation operation : contract.routes()) {
@@ -84,7 +81,7 @@ public final class HttpServer implements AutoCloseable {
                 if (plain == null) {
                     throw new IllegalStateException("nobody answers " + operation.id());
                 }
-                Endpoint endpoint = operation.streams() ? CallStream.around(plain) : plain;
+                Endpoint endpoint = operation.streams() ? CallStream.around(plain, config.heartbeat()) : plain;
                 HandlerType method = HandlerType.findOrCreate(operation.method());
                 javalin.routes.addHttpHandler(method, operation.path(), context -> serve(operation, endpoint, context));
                 if (operation.socket()) {
@@ -172,7 +169,7 @@ public final class HttpServer implements AutoCloseable {
         javalin.jetty.modifyServletContextHandler(handler -> handler.setErrorHandler(new ProblemPages()));
         javalin.jetty.addConnector(this::connector);
         javalin.jetty.modifyWebSocketServletFactory(factory -> {
-            factory.setIdleTimeout(IDLE);
+            factory.setIdleTimeout(config.idle());
             factory.setMaxTextMessageSize(MOST_MESSAGE);
             factory.setMaxBinaryMessageSize(MOST_MESSAGE);
         });
@@ -197,21 +194,18 @@ public final class HttpServer implements AutoCloseable {
             secure.addCustomizer(new SecureRequestCustomizer(false));
             tls.setCipherComparator(HTTP2Cipher.COMPARATOR);
             HttpConnectionFactory http1 = new HttpConnectionFactory(secure);
-            HTTP2ServerConnectionFactory http2 = new HTTP2ServerConnectionFactory(secure);
-            http2.setStreamIdleTimeout(IDLE.toMillis());
+            HTTP2ServerConnectionFactory http2 = Http2.secure(secure, config.idle());
             ALPNServerConnectionFactory choice = new ALPNServerConnectionFactory();
             choice.setDefaultProtocol(http1.getProtocol()); // of clients that know no ALPN
             connector = new ServerConnector(
                     server, new SslConnectionFactory(tls, choice.getProtocol()), choice, http2, http1);
         } else {
-            HTTP2CServerConnectionFactory h2 = new HTTP2CServerConnectionFactory(http);
-            h2.setStreamIdleTimeout(IDLE.toMillis());
-            connector = new ServerConnector(server, new HttpConnectionFactory(http), h2);
+            connector = new ServerConnector(server, new HttpConnectionFactory(http), Http2.clear(http, config.idle()));
         }
         connector.getConnectionFactory(HttpConnectionFactory.class).setInputBufferSize(READ_AT_ONCE);
         connector.setHost(config.host());
         connector.setPort(config.port());
-        connector.setIdleTimeout(IDLE.toMillis());
+        connector.setIdleTimeout(config.idle().toMillis());
         return connector;
     }
 
@@ -327,6 +321,15 @@ public final class HttpServer implements AutoCloseable {
                 context.status(status);
                 context.contentType("application/json");
                 context.result(Bodies.JSON.writeValueAsBytes(value));
+            }
+            case Answer.Raw(int status, String type, String body, Map<String, String> headers) -> {
+                drain(context); // it was not needed
+                context.status(status);
+                headers.forEach(context::header);
+                if (!body.isEmpty()) {
+                    context.contentType(type);
+                    context.result(body);
+                }
             }
             case Answer.Text(String type, String text) -> {
                 context.contentType(type);

@@ -1,6 +1,7 @@
 package dev.berth.gateway.http;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Optional;
 
 /**
@@ -9,8 +10,18 @@ import java.util.Optional;
  * @param port 0 for any that is free
  * @param tls a PKCS#12 key store and its password, for HTTPS
  * @param mostBodyBytes the largest JSON body
+ * @param idle a connection over which nothing goes for so long, and on which nothing is being answered, is closed
+ * @param heartbeat a stream that has nothing to tell says so as often; well below what proxies wait for
  */
-public record ServerConfig(String host, int port, Optional<Tls> tls, long mostBodyBytes) {
+public record ServerConfig(
+        String host, int port, Optional<Tls> tls, long mostBodyBytes, Duration idle, Duration heartbeat) {
+    private static final Duration IDLE = Duration.ofSeconds(60);
+    private static final Duration HEARTBEAT = Duration.ofSeconds(15);
+
+    public ServerConfig(String host, int port, Optional<Tls> tls, long mostBodyBytes) {
+        this(host, port, tls, mostBodyBytes, IDLE, HEARTBEAT);
+    }
+
     /** A key store. Its password is not for people. */
     public record Tls(Path keyStore, String password) {
         @Override
@@ -21,5 +32,9 @@ public record ServerConfig(String host, int port, Optional<Tls> tls, long mostBo
 
     public static ServerConfig onLoopback(int port) {
         return new ServerConfig("127.0.0.1", port, Optional.empty(), 10L << 20);
+    }
+
+    public ServerConfig withIdle(Duration longest, Duration beat) {
+        return new ServerConfig(host, port, tls, mostBodyBytes, longest, beat);
     }
 }

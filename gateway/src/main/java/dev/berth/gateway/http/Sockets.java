@@ -5,6 +5,7 @@ import io.javalin.websocket.WsConfig;
 import io.javalin.websocket.WsContext;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -21,9 +22,13 @@ final class Sockets {
     static final String TALK = "talk";
 
     private static final Logger LOG = LoggerFactory.getLogger(Sockets.class);
-    private static final int HEARTBEAT_SECONDS = 15;
 
+    private final Duration heartbeat;
     private final Map<String, Socket> open = new ConcurrentHashMap<>();
+
+    Sockets(Duration heartbeat) {
+        this.heartbeat = heartbeat;
+    }
 
     void configure(WsConfig socket) {
         socket.onConnect(context -> connected(context));
@@ -43,7 +48,7 @@ final class Sockets {
         String request = context.attribute("request");
         Socket socket = new Socket(context.session);
         open.put(context.sessionId(), socket);
-        context.enableAutomaticPings(HEARTBEAT_SECONDS, TimeUnit.SECONDS);
+        context.enableAutomaticPings(heartbeat.toMillis(), TimeUnit.MILLISECONDS);
         Thread.ofVirtual().name("socket").start(() -> {
             MDC.put("correlation", request);
             try {

@@ -51,7 +51,7 @@ class HttpServerTest {
         Contract contract = Contract.load();
         Map<String, Endpoint> endpoints = new HashMap<>();
         Map<String, SocketEndpoint> sockets = new HashMap<>();
-        for (Contract.Operation operation : contract.operations()) {
+        for (Contract.Operation operation : contract.routes()) {
             endpoints.put(operation.id(), _ -> Answer.done());
             sockets.put(operation.id(), _ -> {
                 throw new IllegalStateException("nobody asks for a WebSocket here");

@@ -9,6 +9,8 @@ import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
@@ -25,7 +27,7 @@ public final class Signals implements AutoCloseable {
     private static final int QUEUE = 10_000;
 
     private final Database database;
-    private final Map<String, Set<Waiter>> waiters = new ConcurrentHashMap<>();
+    private final Map<String, Topic> topics = new ConcurrentHashMap<>();
     private final BlockingQueue<String> outgoing = new ArrayBlockingQueue<>(QUEUE);
     private final Notifications incoming;
     private final Thread sender;
@@ -41,7 +43,7 @@ public final class Signals implements AutoCloseable {
 
             @Override
             public void missed() {
-                waiters.values().forEach(all -> all.forEach(Waiter::wake));
+                topics.values().forEach(Topic::wake);
             }
         });
         this.sender = Thread.ofVirtual().name("signals").start(this::send);
@@ -57,20 +59,24 @@ public final class Signals implements AutoCloseable {
 
     /** Waits for a topic from now on, until it is closed. */
     public Waiter waiter(String topic) {
-        Waiter waiter = new Waiter(topic);
-        waiters.compute(topic, (_, there) -> {
-            Set<Waiter> all = there == null ? ConcurrentHashMap.newKeySet() : there;
-            all.add(waiter);
+        AtomicReference<Waiter> waiter = new AtomicReference<>();
+        topics.compute(topic, (_, there) -> {
+            Topic all = there == null ? new Topic() : there;
+            waiter.set(new Waiter(topic, all));
+            all.waiters.add(waiter.get());
             return all;
         });
         if (closed) {
-            waiter.end();
+            waiter.get().end();
         }
-        return waiter;
+        return waiter.get();
     }
 
     private void wake(String topic) {
-        waiters.getOrDefault(topic, Set.of()).forEach(Waiter::wake);
+        Topic known = topics.get(topic);
+        if (known != null) {
+            known.wake();
+        }
     }
 
     private void send() {
@@ -99,20 +105,34 @@ public final class Signals implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        waiters.values().forEach(all -> all.forEach(Waiter::end));
+        topics.values().forEach(all -> all.waiters.forEach(Waiter::end));
         incoming.close();
         sender.interrupt();
     }
 
+    /** What some wait for, as long as anybody does. */
+    private static final class Topic {
+        private final Set<Waiter> waiters = ConcurrentHashMap.newKeySet();
+        private final AtomicLong told = new AtomicLong();
+
+        /** Counted first, so that nobody who was woken finds the old count. */
+        private void wake() {
+            told.incrementAndGet();
+            waiters.forEach(Waiter::wake);
+        }
+    }
+
     /** One who waits. A signal that comes while he looks is not lost: he is woken at once when he waits again. */
     public final class Waiter implements AutoCloseable {
-        private final String topic;
+        private final String name;
+        private final Topic topic;
         private final ReentrantLock lock = new ReentrantLock();
         private final Condition changed = lock.newCondition();
         private boolean woken;
         private boolean ended;
 
-        private Waiter(String topic) {
+        private Waiter(String name, Topic topic) {
+            this.name = name;
             this.topic = topic;
         }
 
@@ -128,6 +148,11 @@ public final class Signals implements AutoCloseable {
             } finally {
                 lock.unlock();
             }
+        }
+
+        /** How many signals there were, for those who look for many and need not look again if there was none. */
+        public long told() {
+            return topic.told.get();
         }
 
         /** Whether there is no use in waiting any more, because this server stops. */
@@ -161,9 +186,9 @@ public final class Signals implements AutoCloseable {
 
         @Override
         public void close() {
-            waiters.computeIfPresent(topic, (_, all) -> {
-                all.remove(this);
-                return all.isEmpty() ? null : all;
+            topics.computeIfPresent(name, (_, all) -> {
+                all.waiters.remove(this);
+                return all.waiters.isEmpty() ? null : all;
             });
         }
     }
