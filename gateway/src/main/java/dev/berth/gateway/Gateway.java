@@ -33,6 +33,9 @@ import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.HttpServer;
 import dev.berth.gateway.http.Idempotency;
 import dev.berth.gateway.http.SocketEndpoint;
+import dev.berth.gateway.mcp.ArtifactResources;
+import dev.berth.gateway.mcp.McpApi;
+import dev.berth.gateway.mcp.McpTransport;
 import dev.berth.gateway.preview.PreviewHandler;
 import dev.berth.gateway.skill.Skills;
 import dev.berth.gateway.terminal.Terminals;
@@ -46,6 +49,7 @@ import dev.berth.tool.Interpreter;
 import dev.berth.tool.MimeTypes;
 import dev.berth.tool.OutputStore;
 import dev.berth.tool.Runner;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -68,6 +72,7 @@ public final class Gateway implements AutoCloseable {
     private final Terminals terminals;
     private final PreviewHandler previews;
     private final ApiKeys keys;
+    private final McpTransport mcp;
     private final Jobs jobs;
     private final Webhooks webhooks;
     private final ScheduledExecutorService housekeeping;
@@ -78,6 +83,7 @@ public final class Gateway implements AutoCloseable {
             Terminals terminals,
             PreviewHandler previews,
             ApiKeys keys,
+            McpTransport mcp,
             Jobs jobs,
             Webhooks webhooks,
             ScheduledExecutorService housekeeping) {
@@ -86,6 +92,7 @@ public final class Gateway implements AutoCloseable {
         this.terminals = terminals;
         this.previews = previews;
         this.keys = keys;
+        this.mcp = mcp;
         this.jobs = jobs;
         this.webhooks = webhooks;
         this.housekeeping = housekeeping;
@@ -151,6 +158,10 @@ public final class Gateway implements AutoCloseable {
                 .filter(Operation::creates)
                 .forEach(operation ->
                         endpoints.computeIfPresent(operation.id(), (_, endpoint) -> idempotency.around(endpoint)));
+        McpTransport mcp = new McpTransport();
+        mcp.setSessionFactory(new McpApi(endpoints, contract, new ArtifactResources(artifacts)).sessions());
+        endpoints.putAll(mcp.endpoints());
+        Gauge.builder("berth.mcp.sessions", mcp, McpTransport::count).register(meters);
         Authenticator own = Authenticator.firstOf(new AdminKey(config.adminKey()), keys);
         Authenticator who = config.oidc()
                 .<Authenticator>map(issuer -> Authenticator.firstOf(own, new OidcTokens(issuer)))
@@ -167,9 +178,10 @@ public final class Gateway implements AutoCloseable {
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
         every(housekeeping, Duration.ofSeconds(5), "approvals", approvals::sweep);
         every(housekeeping, Duration.ofSeconds(5), "idempotency", idempotency::sweep);
+        every(housekeeping, Duration.ofMinutes(10), "MCP sessions", mcp::sweep);
         every(housekeeping, Duration.ofMinutes(10), "artifacts", artifacts::sweep);
         every(housekeeping, Duration.ofHours(6), "content of artifacts", artifacts::sweepContent);
-        return new Gateway(server, sessions, terminals, previews, keys, jobs, webhooks, housekeeping);
+        return new Gateway(server, sessions, terminals, previews, keys, mcp, jobs, webhooks, housekeeping);
     }
 
     /** A task that fails is tried again the next time, as the database may be away for a while. */
@@ -198,6 +210,7 @@ public final class Gateway implements AutoCloseable {
     @Override
     public void close() {
         sessions.signals().close(); // or the server would wait for those who only watch
+        mcp.close();
         previews.close();
         server.close();
         terminals.close();

@@ -40,9 +40,11 @@ final class Execution {
     private Execution() {}
 
     /** Runs it with its own timeout; what it prints goes to the sinks. */
-    static Exit run(Sandbox sandbox, Command command, Optional<InputStream> stdin, Sink stdout, Sink stderr) {
+    static Exit run(
+            Sandbox sandbox, Command command, Optional<InputStream> stdin, Sink stdout, Sink stderr, Stop stop) {
         boolean interrupted = false;
-        try (RunningCommand running = sandbox.start(command)) {
+        try (RunningCommand running = sandbox.start(command);
+                Stop.Watch _ = stop.during(() -> running.signal(Signal.KILL))) {
             try {
                 stdin.ifPresent(source -> Thread.ofVirtual().name("stdin").start(() -> feed(running, source)));
                 FutureTask<Void> errors = new FutureTask<>(() -> {

@@ -144,7 +144,8 @@ public final class Interpreter {
                             stdin.isPresent() ? command.withStdin() : command,
                             stdin.map(source -> source),
                             stdout,
-                            stderr));
+                            stderr,
+                            new Stop()));
             stdout.flush();
             stderr.flush();
             if (exit.timedOut()) {

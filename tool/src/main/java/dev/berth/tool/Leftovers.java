@@ -8,7 +8,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends what a call that ran out of time has started outside of its process group.
+ * Ends what a call that ran out of time, or was stopped, has started outside of its process group.
  *
  * <p>The guest kills the group, but leaving a group is common: timeout(1) does so first thing, as do daemons and
  * {@code setsid}. Each call has a mark in its environment, which its descendants inherit wherever they go, and which

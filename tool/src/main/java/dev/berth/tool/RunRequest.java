@@ -18,6 +18,7 @@ import java.util.Optional;
  * @param stdin read to its end and given to the command, which sees the end of file at once if empty
  * @param changes whether to tell which files were created, modified and deleted
  * @param tap hears the output as it comes
+ * @param stop ends it before its time
  */
 public record RunRequest(
         List<String> argv,
@@ -26,7 +27,8 @@ public record RunRequest(
         Optional<Duration> timeout,
         Optional<InputStream> stdin,
         boolean changes,
-        OutputTap tap) {
+        OutputTap tap,
+        Stop stop) {
     /** An argument has at most 131071 bytes, see execve(2). What is longer is handed over as input. */
     private static final int LONG = 100_000;
 
@@ -56,15 +58,16 @@ public record RunRequest(
     }
 
     public static RunRequest argv(List<String> argv, String cwd) {
-        return new RunRequest(argv, cwd, Map.of(), Optional.empty(), Optional.empty(), false, OutputTap.NONE);
+        return new RunRequest(
+                argv, cwd, Map.of(), Optional.empty(), Optional.empty(), false, OutputTap.NONE, new Stop());
     }
 
     public RunRequest withEnv(Map<String, String> newEnv) {
-        return new RunRequest(argv, cwd, newEnv, timeout, stdin, changes, tap);
+        return new RunRequest(argv, cwd, newEnv, timeout, stdin, changes, tap, stop);
     }
 
     public RunRequest withTimeout(Duration newTimeout) {
-        return new RunRequest(argv, cwd, env, Optional.of(newTimeout), stdin, changes, tap);
+        return new RunRequest(argv, cwd, env, Optional.of(newTimeout), stdin, changes, tap, stop);
     }
 
     public RunRequest withStdin(InputStream newStdin) {
@@ -72,14 +75,18 @@ public record RunRequest(
             throw SandboxException.invalid("a command of more than " + LONG
                     + " bytes can have no input of its own; write one of the two to a file");
         }
-        return new RunRequest(argv, cwd, env, timeout, Optional.of(newStdin), changes, tap);
+        return new RunRequest(argv, cwd, env, timeout, Optional.of(newStdin), changes, tap, stop);
     }
 
     public RunRequest withChanges() {
-        return new RunRequest(argv, cwd, env, timeout, stdin, true, tap);
+        return new RunRequest(argv, cwd, env, timeout, stdin, true, tap, stop);
     }
 
     public RunRequest withTap(OutputTap newTap) {
-        return new RunRequest(argv, cwd, env, timeout, stdin, changes, newTap);
+        return new RunRequest(argv, cwd, env, timeout, stdin, changes, newTap, stop);
+    }
+
+    public RunRequest withStop(Stop newStop) {
+        return new RunRequest(argv, cwd, env, timeout, stdin, changes, tap, newStop);
     }
 }

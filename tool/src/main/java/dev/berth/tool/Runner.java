@@ -73,8 +73,13 @@ public final class Runner {
         try (CapturedOutput output =
                 new CapturedOutput(outputs, session.key(), settings.outputBytes(), request.tap())) {
             Exit exit = Execution.run(
-                    session.sandbox(), command, request.stdin(), output.stdout()::write, output.stderr()::write);
-            if (exit.timedOut()) {
+                    session.sandbox(),
+                    command,
+                    request.stdin(),
+                    output.stdout()::write,
+                    output.stderr()::write,
+                    request.stop());
+            if (exit.timedOut() || request.stop().stopped()) {
                 Leftovers.kill(session.sandbox(), mark);
             }
             return Execution.result(exit, Duration.ofNanos(System.nanoTime() - began), output);

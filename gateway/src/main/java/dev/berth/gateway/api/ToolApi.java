@@ -28,6 +28,7 @@ import dev.berth.tool.OutputTap;
 import dev.berth.tool.RunRequest;
 import dev.berth.tool.RunResult;
 import dev.berth.tool.Runner;
+import dev.berth.tool.Stop;
 import dev.berth.tool.TextRead;
 import dev.berth.tool.ToolSettings;
 import dev.berth.tool.Workspace;
@@ -53,7 +54,7 @@ public final class ToolApi {
     }
 
     /** Under which a call is made. */
-    private record Terms(ToolSettings settings, boolean changes, OutputTap tap) {}
+    private record Terms(ToolSettings settings, boolean changes, OutputTap tap, Stop stop) {}
 
     private static final String ASYNC_STATUS = "async_status";
 
@@ -208,7 +209,8 @@ public final class ToolApi {
         Terms terms = new Terms(
                 config.map(stored -> stored.config().tools(settings)).orElse(settings),
                 exchange.body().path("changes").asBoolean(false),
-                OutputEvents.to(exchange.events()));
+                OutputEvents.to(exchange.events()),
+                exchange.stop());
         PermissionMode mode = config.map(stored -> stored.config().mode()).orElse(PermissionMode.BYPASS);
         Call call = new Call(exchange, tool.name(), SandboxApi.optional(input, "command"), tool.access(), mode);
         boolean persistent =
@@ -254,7 +256,8 @@ public final class ToolApi {
         String command = input.path("command").asString();
         String directory = Workspace.of(session.sandbox()).directory();
         CommandPolicy.ON.require(command, directory, terms.settings().languages());
-        RunRequest request = RunRequest.bash(command, directory).withTap(terms.tap());
+        RunRequest request =
+                RunRequest.bash(command, directory).withTap(terms.tap()).withStop(terms.stop());
         if (input.has("timeout")) {
             request = request.withTimeout(SandboxApi.seconds(input));
         }

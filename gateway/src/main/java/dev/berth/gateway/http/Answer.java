@@ -4,11 +4,17 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Map;
 import java.util.OptionalLong;
+import tools.jackson.core.type.TypeReference;
 
 /** What a request is answered with. */
 public sealed interface Answer {
     /** A value, as JSON. */
-    record Json(int status, Object value) implements Answer {}
+    record Json(int status, Object value) implements Answer {
+        /** The fields of an object as they are written. */
+        public Map<String, Object> fields() {
+            return Bodies.JSON.convertValue(value, new TypeReference<Map<String, Object>>() {});
+        }
+    }
 
     /** Bytes that are written as they come. */
     record Stream(int status, String contentType, OptionalLong length, Map<String, String> headers, Writer writer)
@@ -29,6 +35,9 @@ public sealed interface Answer {
 
     /** Text that is there already. */
     record Text(String contentType, String text) implements Answer {}
+
+    /** That it was taken, and that there is no more to say about it. */
+    record Taken() implements Answer {}
 
     /** That it is done. */
     record Done() implements Answer {}

@@ -71,7 +71,7 @@ final class CallStream implements EventStream.Source, CallEvents {
         }
         try {
             switch (endpoint.answer(exchange.heardBy(this))) {
-                case Answer.Json json -> event("done", Bodies.JSON.convertValue(json.value(), FIELDS));
+                case Answer.Json json -> event("done", json.fields());
                 case Answer.Raw raw ->
                     event(raw.status() < 400 ? "done" : "error", Bodies.JSON.readValue(raw.body(), FIELDS));
                 default -> {} // has nothing to tell

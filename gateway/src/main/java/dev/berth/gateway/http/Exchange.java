@@ -1,6 +1,7 @@
 package dev.berth.gateway.http;
 
 import dev.berth.gateway.auth.Caller;
+import dev.berth.tool.Stop;
 import io.javalin.http.Context;
 import java.io.InputStream;
 import java.util.List;
@@ -25,6 +26,7 @@ public final class Exchange {
     private final Supplier<InputStream> stream;
     private final CallEvents events;
     private final boolean allowed;
+    private final Stop stop;
 
     private Exchange(
             String operation,
@@ -36,7 +38,8 @@ public final class Exchange {
             Function<String, @Nullable String> headers,
             Supplier<InputStream> stream,
             CallEvents events,
-            boolean allowed) {
+            boolean allowed,
+            Stop stop) {
         this.operation = operation;
         this.id = id;
         this.caller = caller;
@@ -47,6 +50,7 @@ public final class Exchange {
         this.stream = stream;
         this.events = events;
         this.allowed = allowed;
+        this.stop = stop;
     }
 
     static Exchange of(String operation, String id, Context context, @Nullable Caller caller, ObjectNode body) {
@@ -60,7 +64,8 @@ public final class Exchange {
                 context::header,
                 context::bodyInputStream,
                 CallEvents.NONE,
-                false);
+                false,
+                new Stop());
     }
 
     /** A request that was kept, made again now that a person has allowed it. */
@@ -93,12 +98,34 @@ public final class Exchange {
                 name -> name.equals("Content-Type") ? "application/json" : null,
                 InputStream::nullInputStream,
                 events,
-                allowed);
+                allowed,
+                new Stop());
     }
 
     /** The same, with somebody who hears what happens in it. */
     public Exchange heardBy(CallEvents listener) {
-        return new Exchange(operation, id, caller, body, path, query, headers, stream, listener, allowed);
+        return new Exchange(operation, id, caller, body, path, query, headers, stream, listener, allowed, stop);
+    }
+
+    /** The same, which somebody else can end. */
+    public Exchange endedBy(Stop other) {
+        return new Exchange(operation, id, caller, body, path, query, headers, stream, events, allowed, other);
+    }
+
+    /** The same, with a header. */
+    public Exchange withHeader(String name, String value) {
+        return new Exchange(
+                operation,
+                id,
+                caller,
+                body,
+                path,
+                query,
+                asked -> asked.equalsIgnoreCase(name) ? value : headers.apply(asked),
+                stream,
+                events,
+                allowed,
+                stop);
     }
 
     /** Which operation of the contract. */
@@ -157,6 +184,11 @@ public final class Exchange {
     /** Where what happens in the call is told as it happens. */
     public CallEvents events() {
         return events;
+    }
+
+    /** By which the call is ended before its time. */
+    public Stop stop() {
+        return stop;
     }
 
     /** Whether a person has allowed just this. */

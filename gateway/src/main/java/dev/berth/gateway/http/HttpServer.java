@@ -349,6 +349,7 @@ public final class HttpServer implements AutoCloseable {
                 headers.forEach(context::header);
                 answer(context, Problems.plain(status, code, detail, name(context)));
             }
+            case Answer.Taken() -> context.status(202);
             case Answer.Done() -> context.status(204);
         }
     }
