@@ -36,6 +36,11 @@ public record RunResult(
         changes = changes.map(List::copyOf);
     }
 
+    /** Of a call that ran nothing and has a text to tell. */
+    public static RunResult text(String text, Duration took) {
+        return new RunResult(0, false, took, text, "", false, Set.of(), Optional.empty(), Optional.empty());
+    }
+
     public boolean ok() {
         return exitCode == 0;
     }

@@ -25,7 +25,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Function;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -201,16 +200,7 @@ public final class JobApi {
             case "stop" -> sentence(jobs.stop(job.id()));
             default -> sentence(job);
         };
-        return new RunResult(
-                0,
-                false,
-                Duration.ofNanos(System.nanoTime() - began),
-                text,
-                "",
-                false,
-                Set.of(),
-                Optional.empty(),
-                Optional.empty());
+        return RunResult.text(text, Duration.ofNanos(System.nanoTime() - began));
     }
 
     private String sentence(Job job) {

@@ -273,16 +273,7 @@ public final class ToolApi {
         return (session, _, input) -> {
             long began = System.nanoTime();
             String text = work.run(Workspace.of(session.sandbox()), input);
-            return new RunResult(
-                    0,
-                    false,
-                    Duration.ofNanos(System.nanoTime() - began),
-                    text,
-                    "",
-                    false,
-                    Set.of(),
-                    Optional.empty(),
-                    Optional.empty());
+            return RunResult.text(text, Duration.ofNanos(System.nanoTime() - began));
         };
     }
 
