@@ -11,7 +11,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -65,6 +67,14 @@ final class RemoteCli implements AutoCloseable {
         Ran ran = run(line);
         assertThat(ran.code()).as(line + ran).isZero();
         return ran.out().strip();
+    }
+
+    /** The command itself, without a shell; to be {@linkplain #start started}. */
+    ProcessBuilder berth(String... words) {
+        List<String> command =
+                new ArrayList<>(List.of(directory.resolve("bin/berth").toString()));
+        command.addAll(List.of(words));
+        return new ProcessBuilder(command);
     }
 
     Process start(ProcessBuilder builder) throws IOException {

@@ -85,7 +85,7 @@ class Person:
 def vim(person, key):
     person.shell(key)
     person.type(b"vim -u NONE notes.txt\r")
-    person.await_text(b"[New]")
+    person.await_text(b"[New File]")
     person.type(b"ihello from vim\rsecond line\x1b")
     person.await_text(b"second line")
     person.type(b"kddp:wq\r")  # swaps the lines
@@ -131,7 +131,7 @@ def tmux(person, key):
     person.await_text(b"panes=2")
     person.type(b"tmux -L scene kill-server\r")
     person.await_text(b"exited")
-    person.type(b"exit\r")
+    person.type(b"exit 0\r")
     person.await_end(0)
     person.require_restored()
 
