@@ -40,9 +40,9 @@ final class ApprovalCommands {
                         MANY,
                         List.of(DENY, ALWAYS, REASON),
                         List.of(
-                                "approve apr-3f9c1a20",
-                                "approve apr-3f9c1a20 --always",
-                                "approve apr-3f9c1a20 --deny --reason 'not on a Friday'"),
+                                "approve apr_3f9c…",
+                                "approve apr_3f9c… --always",
+                                "approve apr_3f9c… --deny --reason 'not on a Friday'"),
                         ApprovalCommands::decide));
     }
 

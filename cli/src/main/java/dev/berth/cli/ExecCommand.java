@@ -7,8 +7,8 @@ import dev.berth.cli.args.Syntax;
 import dev.berth.cli.args.Syntax.Operands;
 import dev.berth.client.BashCall;
 import dev.berth.client.CallStream;
-import dev.berth.client.Json;
 import dev.berth.client.RunResult;
+import dev.berth.client.StartedJob;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -31,6 +31,9 @@ final class ExecCommand {
             Option.of("-e, --env", "K=V", "An environment variable; may be given often.", RunCommand::variable);
     private static final Option<Boolean> BACKGROUND =
             Option.flag("-b, --background", "Do not wait; print the id of the job.");
+
+    /** Where nothing ran that could have an exit code of its own. */
+    private static final int NOT_DONE = 1;
 
     private ExecCommand() {}
 
@@ -68,13 +71,14 @@ final class ExecCommand {
     }
 
     private static int background(Remote remote, BashCall call) {
-        String job = remote.session().background(call);
+        StartedJob started = remote.session().background(call);
         if (remote.json()) {
-            remote.print(Json.object().with("job_id", job));
+            remote.print(started.json());
         } else {
-            remote.console().out().println(job);
+            started.id().ifPresent(remote.console().out()::println);
         }
-        return 0;
+        started.approvalId().ifPresent(id -> sayThatItWaits(id, remote.console()));
+        return started.id().isPresent() ? 0 : NOT_DONE;
     }
 
     static BashCall call(Arguments arguments) {
@@ -101,7 +105,11 @@ final class ExecCommand {
     }
 
     static int exitCode(RunResult result) {
-        return result.timedOut() ? ExitCodes.TIMEOUT : result.exitCode().orElse(result.success() ? 0 : 1);
+        return result.timedOut() ? ExitCodes.TIMEOUT : result.exitCode().orElse(result.success() ? 0 : NOT_DONE);
+    }
+
+    private static void sayThatItWaits(String approval, Console console) {
+        console.say("this waits to be allowed; 'berth approve " + Remote.plain(approval) + "' does that");
     }
 
     /** Passes output on as it comes. */
@@ -130,8 +138,7 @@ final class ExecCommand {
                 }
                 case CallStream.Event.Other other -> {
                     if (other.name().equals("approval")) {
-                        console.say("this waits to be allowed; 'berth approve "
-                                + Remote.plain(other.data().get("approval_id").text()) + "' does that");
+                        sayThatItWaits(other.data().get("approval_id").text(), console);
                     }
                 }
                 case CallStream.Event.Done(RunResult result, boolean streamed) -> {
@@ -143,9 +150,7 @@ final class ExecCommand {
                                 .ifPresent(id -> console.say("some of the output is left out here; all of it is at"
                                         + " /v1/sandbox/outputs/" + id));
                     }
-                    result.approvalId()
-                            .ifPresent(id -> console.say(
-                                    "this waits to be allowed; 'berth approve " + Remote.plain(id) + "' does that"));
+                    result.approvalId().ifPresent(id -> sayThatItWaits(id, console));
                     result.loss().ifPresent(loss -> console.say(Remote.plain(loss)));
                     result.error().ifPresent(error -> console.say(Remote.plain(error)));
                     return Optional.of(exitCode(result));

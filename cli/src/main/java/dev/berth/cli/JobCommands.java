@@ -34,7 +34,7 @@ final class JobCommands {
                         "JOB…",
                         MANY,
                         List.of(),
-                        List.of("job stop job-3f9c1a20"),
+                        List.of("job stop job_d957620648363f36d59b"),
                         remote -> remote.each(
                                 "jobs", id -> remote.berth().jobs().stop(id).json())));
     }
@@ -44,10 +44,7 @@ final class JobCommands {
         var state = remote.arguments().get(STATE);
         List<Job> jobs = remote.arguments().operands().isEmpty()
                 ? remote.berth().jobs().list(state, limit)
-                : remote.session().jobs().stream()
-                        .filter(job -> state.isEmpty() || state.get().equals(job.state()))
-                        .limit(limit)
-                        .toList();
+                : remote.session().jobs(state, limit);
         Instant now = Instant.now();
         Table table = new Table("JOB", "SESSION", "STATE", "EXIT", "OUTPUT", "AGE", "COMMAND");
         for (Job job : jobs) {

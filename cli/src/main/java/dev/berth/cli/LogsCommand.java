@@ -8,6 +8,7 @@ import dev.berth.client.EventStream;
 import dev.berth.client.Job;
 import dev.berth.client.JobLogs;
 import dev.berth.client.Json;
+import dev.berth.client.SessionClient;
 import dev.berth.client.SessionEvent;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -32,7 +33,7 @@ final class LogsCommand {
                 "KEY|JOB",
                 ONE,
                 List.of(FOLLOW, AFTER),
-                List.of("logs demo", "logs -f demo", "logs -f job-3f9c1a20"),
+                List.of("logs demo", "logs -f demo", "logs -f job_d957620648363f36d59b"),
                 LogsCommand::run);
     }
 
@@ -97,21 +98,43 @@ final class LogsCommand {
     private record JobOutput(Remote remote, Job job, OutputStream out, OutputStream err) {
         int print(long after, boolean follow) {
             try {
+                JobLogs page = printUntilNow(after);
                 if (!follow) {
-                    printUntilNow(after);
                     return 0;
                 }
-                // The stream is open before the output is read, so nothing can come unseen between the two.
-                try (EventStream events = remote.berth().session(job.session()).events(0)) {
-                    JobLogs page = printUntilNow(after);
-                    while (!page.complete() && events.next().isPresent()) {
-                        page = printUntilNow(page.next());
-                    }
+                if (!page.complete()) {
+                    printAsItComes(page.next());
                 }
                 return remote.berth().jobs().get(job.id()).exitCode().orElse(0);
             } catch (IOException e) {
                 return ExitCodes.BROKEN_PIPE; // whoever read our output has left
             }
+        }
+
+        private void printAsItComes(long after) throws IOException {
+            SessionClient session = remote.berth().session(job.session());
+            // What happened before is not asked for. Events from the number on are kept until they are read, so nothing
+            // can
+            // come unseen between the output that is read here and the wait.
+            try (EventStream events = session.events(session.info().lastEvent())) {
+                JobLogs page = printUntilNow(after);
+                while (!page.complete() && awaitMore(events)) {
+                    page = printUntilNow(page.next());
+                }
+                if (!page.complete()) { // the session was removed, and the job with it
+                    printUntilNow(page.next());
+                }
+            }
+        }
+
+        /** Whether something of this job happened; false if nothing can any more. */
+        private boolean awaitMore(EventStream events) {
+            for (SessionEvent event : events) {
+                if (event.data().get("job_id").text().equals(job.id())) {
+                    return true;
+                }
+            }
+            return false;
         }
 
         private JobLogs printUntilNow(long after) throws IOException {

@@ -26,7 +26,8 @@ import java.util.jar.JarFile;
 import java.util.stream.Stream;
 
 /**
- * The launcher's training run for the JDK's ahead-of-time cache: loads Berth's own classes, reads command lines, and,
+ * The launcher's training run for the JDK's ahead-of-time caches. The one for commands that call a server only makes
+ * {@linkplain RehearsedCalls calls}. That for all others loads Berth's own classes, reads command lines, and,
  * where that is possible, runs a command in a sandbox and starts the server. The cache is of what was used here, so this is a play of what
  * users do; nothing of it stays.
  */
@@ -40,11 +41,15 @@ final class RehearseCommand implements Subcommand {
 
     @Override
     public Syntax syntax() {
-        return new Syntax("rehearse", "", List.of(""), Operands.NONE, List.of(), List.of());
+        return new Syntax("rehearse", "", List.of("[calls]"), new Operands(0, 1, false), List.of(), List.of());
     }
 
     @Override
     public int run(Arguments arguments, Console console) {
+        if (!arguments.operands().isEmpty()) {
+            new RehearsedCalls().play();
+            return 0;
+        }
         Stream.of(System.getProperty("java.class.path").split(":"))
                 .filter(entry -> entry.endsWith(".jar"))
                 .forEach(RehearseCommand::loadAll);

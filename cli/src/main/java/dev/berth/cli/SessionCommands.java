@@ -40,6 +40,8 @@ final class SessionCommands {
     private static final Option<Map.Entry<String, String>> ENV =
             Option.of("-e, --env", "K=V", "An environment variable; may be given often.", RunCommand::variable);
     private static final Option<Boolean> PIN = Option.flag("--pin", "Leave it up when nobody uses it.");
+    private static final Option<String> MODE = Option.of(
+            "--permission-mode", "MODE", "Which calls a person has to allow: ask, edit or bypass (default bypass).");
     private static final Option<Integer> KEEP = Option.of(
             "--keep-checkpoints", "N", "Keep its files as before each of the last N turns.", Option.atLeast(1));
 
@@ -63,7 +65,7 @@ final class SessionCommands {
                         "Make a session and its computer, and print its name.",
                         "[KEY]",
                         new Operands(0, 1, false),
-                        List.of(TEMPLATE, MEMORY, DISK, CPUS, PIDS, ENV, PIN, KEEP),
+                        List.of(TEMPLATE, MEMORY, DISK, CPUS, PIDS, ENV, PIN, MODE, KEEP),
                         List.of("session new demo", "session new slack:C123:1712.0001 --memory 1g --pin"),
                         SessionCommands::make),
                 RemoteCommand.of(
@@ -174,6 +176,7 @@ final class SessionCommands {
         wanted = arguments.get(DISK).map(wanted::withDisk).orElse(wanted);
         wanted = arguments.get(CPUS).map(wanted::withCpus).orElse(wanted);
         wanted = arguments.get(PIDS).map(wanted::withPids).orElse(wanted);
+        wanted = arguments.get(MODE).map(wanted::withPermissionMode).orElse(wanted);
         wanted = arguments.get(KEEP).map(wanted::keepingCheckpoints).orElse(wanted);
         wanted = arguments.has(PIN) ? wanted.pinned() : wanted;
         Map<String, String> env = new LinkedHashMap<>();
@@ -196,6 +199,7 @@ final class SessionCommands {
         table.add("tenant", session.tenant());
         table.add("state", session.state() + (session.pinned() ? " (pinned)" : ""));
         table.add("template", session.template());
+        table.add("permission", session.json().get("permission_mode").text());
         table.add("turn", Long.toString(session.turn()));
         session.usage().ifPresent(usage -> {
             table.add(

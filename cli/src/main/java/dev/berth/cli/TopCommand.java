@@ -65,7 +65,7 @@ final class TopCommand {
     /** On the terminal's other screen, which is left however this ends. */
     private static int live(Remote remote, int limit, Processors processors) {
         PrintWriter out = remote.console().out();
-        Thread atExit = new Thread(() -> out.print(OWN_SCREEN), "screen");
+        Thread atExit = new Thread(() -> leave(out), "screen");
         Runtime.getRuntime().addShutdownHook(atExit);
         out.print(OTHER_SCREEN);
         try {
@@ -80,9 +80,13 @@ final class TopCommand {
             Thread.currentThread().interrupt();
             return ExitCodes.INTERRUPTED;
         } finally {
-            out.print(OWN_SCREEN);
-            out.flush();
+            leave(out);
         }
+    }
+
+    private static void leave(PrintWriter out) {
+        out.print(OWN_SCREEN);
+        out.flush();
     }
 
     private static String screen(Console console, List<SessionInfo> sessions, Processors processors) {

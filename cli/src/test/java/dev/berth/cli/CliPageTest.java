@@ -2,21 +2,13 @@ package dev.berth.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.cli.config.ServerSettings;
-import dev.berth.cli.config.Values;
-import dev.berth.sandbox.Sandbox;
-import dev.berth.sandbox.local.LocalProvider;
+import dev.berth.cli.RemoteCli.Ran;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -25,77 +17,32 @@ import org.junit.jupiter.api.Timeout;
 /** The commands that call a server, as processes of their own, against a server that is one too. Needs root and crun. */
 @Timeout(300)
 class CliPageTest {
-    /** Open to the user of the database, and short, as a socket in it needs. */
-    private static Path directory;
-
-    private static RunningServer server;
+    private static RemoteCli cli;
 
     /** A command, and what its output has to have in it. */
     private record Step(String command, List<String> expected) {}
 
-    private record Ran(int code, String out, String err) {}
-
     @BeforeAll
     static void start() throws Exception {
-        directory = Files.createTempDirectory(Path.of("/var/tmp"), "berth-cli-");
-        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx--x--x"));
-        Path data = Files.createDirectories(directory.resolve("data"));
-        Files.setPosixFilePermissions(data, PosixFilePermissions.fromString("rwx--x--x"));
-        server = RunningServer.start(data, Map.of()).awaitReady();
-        Path berth = directory.resolve("bin/berth");
-        Files.createDirectories(berth.getParent());
-        Files.writeString(
-                berth,
-                "#!/bin/sh\nexec '" + Path.of(System.getProperty("java.home"), "bin", "java")
-                        + "' --enable-native-access=ALL-UNNAMED -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -cp '"
-                        + System.getProperty("java.class.path") + "' dev.berth.cli.Berth \"$@\"\n");
-        Files.setPosixFilePermissions(berth, PosixFilePermissions.fromString("rwx------"));
+        cli = new RemoteCli(Map.of());
     }
 
     @AfterAll
     static void stop() throws IOException {
-        server.close();
-        Path data = directory.resolve("data");
-        ServerSettings settings =
-                new ServerSettings(Values.of(Map.of("data", data.toString(), "store", "plain", "template", "host")));
-        // What a test that failed left is removed all the same, before the walk: there are mounts in it.
-        try (LocalProvider provider = LocalProvider.open(settings.local(Map.of()))) {
-            provider.list().forEach(Sandbox::destroy);
-        }
-        try (Stream<Path> files = Files.walk(directory)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
-        }
-    }
-
-    /** Without a key in the environment: that of the server on this machine is found. */
-    private static Ran run(Path cwd, String line) throws IOException, InterruptedException {
-        Path err = Files.createTempFile(directory, "err", "");
-        ProcessBuilder shell =
-                new ProcessBuilder("bash", "-c", line).directory(cwd.toFile()).redirectError(err.toFile());
-        shell.environment().keySet().removeIf(name -> name.startsWith("BERTH_"));
-        shell.environment().put("BERTH_URL", server.url());
-        shell.environment().put("BERTH_DATA", directory.resolve("data").toString());
-        shell.environment().merge("PATH", "", (path, _) -> directory.resolve("bin") + ":" + path);
-        Process process = shell.start();
-        process.getOutputStream().close();
-        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor(60, TimeUnit.SECONDS)).as(line).isTrue();
-        return new Ran(process.exitValue(), out, Files.readString(err));
+        cli.close();
     }
 
     private static Ran run(String line) throws IOException, InterruptedException {
-        return run(directory, line);
+        return cli.run(line);
     }
 
     @Test
     void everyCommandOfThePageDoesWhatItSays() throws Exception {
-        Path cwd = Files.createDirectories(directory.resolve("page"));
+        Path cwd = Files.createDirectories(cli.directory().resolve("page"));
         List<Step> steps = steps(Files.readAllLines(Path.of("../docs/cli.md")));
         assertThat(steps).hasSizeGreaterThan(25);
         for (Step step : steps) {
-            Ran ran = run(cwd, step.command());
+            Ran ran = cli.run(cwd, step.command());
             assertThat(ran.code()).as(step.command() + ran).isZero();
             for (String expected : step.expected()) {
                 assertThat(ran.out()).as(step.command()).contains(expected);

@@ -32,6 +32,7 @@ public final class CallStream implements AutoCloseable {
     private final HttpResponse<InputStream> response;
     private final boolean streamed;
     private final SseReader reader;
+    private boolean printed;
     private boolean done;
 
     CallStream(HttpResponse<InputStream> response) {
@@ -64,13 +65,15 @@ public final class CallStream implements AutoCloseable {
 
     private Event read(String name, Json data) {
         done = name.equals("done") || name.equals("error");
+        printed |= name.equals("output");
         return switch (name) {
             case "output" ->
                 new Event.Output(
                         data.get("stream").text(),
                         JobLogs.bytes(data),
                         data.get("skipped").whole());
-            case "done" -> new Event.Done(RunResult.of(data), true);
+            // A call that had to be allowed first is made apart from this stream; all that it printed is in its result.
+            case "done" -> new Event.Done(RunResult.of(data), printed);
             case "error" -> throw BerthException.of((int) data.get("status").whole(), EventStream.NO_HEADERS, data);
             default -> new Event.Other(name, data);
         };

@@ -50,6 +50,11 @@ public final class NewSession {
         return with("pinned", true);
     }
 
+    /** @param mode which calls a person has to allow: ask, edit or bypass */
+    public NewSession withPermissionMode(String mode) {
+        return with("permission_mode", mode);
+    }
+
     /** Keeps the files as they were before each of so many turns. */
     public NewSession keepingCheckpoints(int turns) {
         return with("keep_checkpoints", turns);

@@ -38,13 +38,10 @@ public final class SessionClient {
         return streamed(Call.post("/v1/sandbox/bash", inSession(call.body())));
     }
 
-    /** Starts a command that outlives this call, and returns the id of its job. */
-    public String background(BashCall call) {
-        Json started = berth.json(
-                Call.create("/v1/sandbox/bash", inSession(call.body()).with("background", true)));
-        return started.get("job_id")
-                .optionalText()
-                .orElseGet(() -> started.get("resultId").text());
+    /** Starts a command that outlives this call. If a person has to allow it first, that is not waited for. */
+    public StartedJob background(BashCall call) {
+        Call start = Call.create("/v1/sandbox/bash", inSession(call.body()).with("background", true));
+        return StartedJob.of(berth.json(start.header("Prefer", "respond-async")));
     }
 
     public RunResult execute(ExecuteCall call) {
@@ -242,8 +239,14 @@ public final class SessionClient {
         return all;
     }
 
-    public List<Job> jobs() {
-        return berth.list(Call.get(path("/jobs")), "jobs", Job::of);
+    /**
+     * The newest first.
+     *
+     * @param state those in this state only
+     */
+    public List<Job> jobs(Optional<String> state, int limit) {
+        Call call = Call.get(path("/jobs")).query("state", state).query("limit", limit);
+        return berth.list(call, "jobs", Job::of);
     }
 
     /** All of them, the newest first. */

@@ -8,6 +8,7 @@ import java.util.Optional;
  *
  * @param turn of the conversation, which checkpoints are named by
  * @param diskBytes what its own files took when that was last looked at
+ * @param lastEvent the number of its last event; {@link SessionClient#events} goes on from there
  * @param usage if it was asked for, and it is up in the server that answered
  * @param loss what was lost and nobody was told of yet
  */
@@ -19,6 +20,7 @@ public record SessionInfo(
         boolean pinned,
         long turn,
         long diskBytes,
+        long lastEvent,
         Optional<Usage> usage,
         Optional<String> loss,
         Optional<String> lastError,
@@ -39,6 +41,7 @@ public record SessionInfo(
                 json.get("pinned").truth(),
                 json.get("turn").whole(),
                 json.get("disk").whole(),
+                json.get("last_event").whole(),
                 usage.exists()
                         ? Optional.of(new Usage(
                                 usage.get("memory").whole(),

@@ -15,13 +15,10 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.net.http.HttpTimeoutException;
 import java.nio.charset.StandardCharsets;
-import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManager;
 
 /** Sends calls over HTTP, again if that is safe, and makes failures into {@link BerthException}. */
 final class Transport implements AutoCloseable {
@@ -50,21 +47,12 @@ final class Transport implements AutoCloseable {
                 .connectTimeout(CONNECT)
                 .executor(Executors.newVirtualThreadPerTaskExecutor());
         if (!"https".equals(base.getScheme())) {
-            // The JDK's client reads all certificates of the machine even if it never needs one; that takes longer than
-            // a call.
-            builder.sslContext(withoutCertificates());
+            // The JDK's client starts up TLS and reads all certificates of the machine even if it never needs them;
+            // that
+            // takes longer than a call.
+            builder.sslContext(NoTls.context());
         }
         this.http = builder.build();
-    }
-
-    private static SSLContext withoutCertificates() {
-        try {
-            SSLContext context = SSLContext.getInstance("TLS");
-            context.init(null, new TrustManager[0], null);
-            return context;
-        } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("this JDK has no TLS", e);
-        }
     }
 
     URI base() {

@@ -2,7 +2,7 @@ package dev.berth.client;
 
 import java.util.List;
 
-/** Where the server tells of what happened. Their fields are in the server's /docs. */
+/** Addresses that the server tells when jobs end. */
 public final class Webhooks {
     private final BerthClient berth;
 
@@ -10,21 +10,22 @@ public final class Webhooks {
         this.berth = berth;
     }
 
-    public List<Json> list() {
-        return berth.list(Call.get("/v1/webhooks"), "webhooks", webhook -> webhook);
+    public List<Webhook> list() {
+        return berth.list(Call.get("/v1/webhooks"), "webhooks", Webhook::of);
     }
 
-    public Json make(Json webhook) {
-        return berth.json(Call.create("/v1/webhooks", webhook));
+    /** Has an address told of everything there is to tell. */
+    public Webhook.Made make(String url) {
+        return Webhook.made(berth.json(Call.create("/v1/webhooks", Json.object().with("url", url))));
     }
 
     public void delete(String id) {
         berth.done(Call.delete(path(id)));
     }
 
-    /** What was sent, and what came of it. */
-    public List<Json> deliveries(String id) {
-        return berth.list(Call.get(path(id) + "/deliveries"), "deliveries", delivery -> delivery);
+    /** What it was told, the newest first. */
+    public List<Webhook.Delivery> deliveries(String id) {
+        return berth.list(Call.get(path(id) + "/deliveries"), "deliveries", Webhook.Delivery::of);
     }
 
     private static String path(String id) {

@@ -178,6 +178,7 @@ public final class SessionApi {
         if (usage) {
             sessions.usage(info.key()).ifPresent(used -> shown.put("usage", show(used)));
         }
+        shown.put("last_event", info.lastEvent());
         info.loss().map(Loss::sentence).ifPresent(loss -> shown.put("loss", loss));
         info.lastError().ifPresent(error -> shown.put("last_error", error));
         shown.put("created_at", info.times().createdAt());
