@@ -52,7 +52,7 @@ public final class Berth {
               berth doctor
 
             Environment, where no option says otherwise:
-              BERTH_URL        the server to call (--url); http://127.0.0.1:8080
+              BERTH_URL        the server to call (--url); the one on this machine
               BERTH_API_KEY    the key to call it with (--key)
               BERTH_DATA       where sandboxes live (--data); /var/lib/berth
               BERTH_TEMPLATES  where templates live; <data>/templates

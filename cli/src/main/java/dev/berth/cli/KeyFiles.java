@@ -14,12 +14,14 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Optional;
 import java.util.Set;
 
-/** The server's keys on the disk, each in a file of its own that only its owner can read. */
+/** The server's keys on the disk, each in a file of its own that only its owner can read, and where they are good for. */
 final class KeyFiles {
     static final String API = "api";
     static final String ADMIN = "admin";
     static final String PREVIEW = "preview";
     static final String SEALING = "sealing";
+    /** No key, but where the server that has them listens. */
+    static final String URL = "url";
 
     private final Path directory;
 

@@ -16,7 +16,7 @@ import java.util.Set;
 /** Which server is called, and as whom: by option, else by environment, else the one that {@code berth up} starts here. */
 final class RemoteOptions {
     static final Option<String> URL =
-            Option.of("--url", "URL", "The server (BERTH_URL; default http://127.0.0.1:8080).");
+            Option.of("--url", "URL", "The server (BERTH_URL; default: the one on this machine).");
     static final Option<String> KEY = Option.of(
             "--key",
             "KEY",
@@ -26,6 +26,7 @@ final class RemoteOptions {
     static final Option<Path> DATA =
             Option.of("--data", "DIR", "Where a server on this machine keeps its key (BERTH_DATA).", Path::of);
 
+    private static final String STANDARD = "http://127.0.0.1:8080";
     private static final Set<String> HERE = Set.of("127.0.0.1", "localhost", "[::1]");
 
     private RemoteOptions() {}
@@ -38,17 +39,27 @@ final class RemoteOptions {
     }
 
     static BerthClient connect(Arguments arguments, Map<String, String> env) {
-        String url = arguments.get(URL).or(() -> setting(env, "BERTH_URL")).orElse("http://127.0.0.1:8080");
+        Path data = LocalOptions.data(arguments.get(DATA), env);
+        String url = arguments.get(URL).or(() -> setting(env, "BERTH_URL")).orElseGet(() -> keptUrl(data));
         Optional<String> tenant = arguments.get(TENANT);
         String key = arguments
                 .get(KEY)
                 .or(() -> setting(env, "BERTH_API_KEY"))
-                .orElseGet(() -> keptKey(url, tenant.isPresent(), LocalOptions.data(arguments.get(DATA), env)));
+                .orElseGet(() -> keptKey(url, tenant.isPresent(), data));
         try {
             BerthClient client = BerthClient.connect(url, key);
             return tenant.map(client::forTenant).orElse(client);
         } catch (IllegalArgumentException e) {
             throw new UsageException(String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** Where the server of this data directory was started last. */
+    private static String keptUrl(Path data) {
+        try {
+            return KeyFiles.at(data.resolve("keys")).read(KeyFiles.URL).orElse(STANDARD);
+        } catch (SandboxException e) {
+            return STANDARD; // it is not for this user to read; the key will have to be given too
         }
     }
 

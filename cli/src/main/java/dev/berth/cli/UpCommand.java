@@ -49,6 +49,7 @@ final class UpCommand implements Subcommand {
         } finally {
             signals.started();
         }
+        KeyFiles.at(settings.data().resolve("keys")).write(KeyFiles.URL, server.url());
         console.out().print(ready(server.url(), server.shownKey()));
         console.out().flush();
         signals.await();
