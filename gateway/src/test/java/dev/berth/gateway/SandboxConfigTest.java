@@ -119,11 +119,10 @@ class SandboxConfigTest {
         berth.post(
                 acme, PATH, "{\"name\": \"live\", \"config\": {\"persistent\": true, \"permissionMode\": \"bypass\"}}");
         assertThat(callWith("live").json().path("ok").asBoolean()).isTrue();
-        berth.send(acme, "PATCH", PATH + "/live", "{\"config\": {\"permissionMode\": \"ask\"}}");
+        berth.send(acme, "PATCH", PATH + "/live", "{\"config\": {\"runtimes\": [\"python\"]}}");
         assertThat(callWith("live").json().path("error").path("code").asString())
                 .isEqualTo("denied");
-        berth.send(
-                acme, "PATCH", PATH + "/live", "{\"name\": \"renamed\", \"config\": {\"permissionMode\": \"bypass\"}}");
+        berth.send(acme, "PATCH", PATH + "/live", "{\"name\": \"renamed\", \"config\": {\"runtimes\": [\"bash\"]}}");
         assertThat(callWith("live").status()).isEqualTo(404);
         assertThat(callWith("renamed").json().path("ok").asBoolean()).isTrue();
         assertThat(berth.delete(acme, PATH + "/renamed").status()).isEqualTo(204);

@@ -61,6 +61,7 @@ class ValuesTest {
             example("idle.lifetime", "1d", "x"),
             example("tools.timeout", "45s", "soon"),
             example("tools.longest-timeout", "1h", "x"),
+            example("approval.timeout", "5m", "x"),
             example("jobs.kept", "1d", "long"),
             example("audit.commands", "true", "maybe"),
             example("tenant.sessions", "none", "-1"),
@@ -69,6 +70,8 @@ class ValuesTest {
             example("tenant.disk", "none", "?"),
             example("database.url", "postgres://ada:pw@db:5432/berth", "mysql://ada:secret@db/berth"),
             example("archive", "s3://bucket/berth", "s3://key:secret@bucket"),
+            example("artifact.folders", "figures", "../out"),
+            example("artifact.retention", "7d", "0s"),
             example("log.level", "debug", "loud"),
             example("log.format", "json", "xml"));
 
