@@ -112,15 +112,10 @@ public final class Calls {
             settings.requireWritable();
         }
         try (Session session = sessions.resolve(key, spec)) {
-            call.exchange()
-                    .events()
-                    .event(
-                            "state",
-                            Map.of(
-                                    "session_id",
-                                    key.id(),
-                                    "state",
-                                    session.info().state().toString()));
+            if (call.exchange().events().heard()) {
+                String state = session.info().state().toString();
+                call.exchange().events().event("state", Map.of("session_id", key.id(), "state", state));
+            }
             permit(call, session);
             if (call.access() != Access.READ) {
                 session.beforeWrite();
