@@ -25,7 +25,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * canary, a directory of the host that no attack may read or change.
  */
 final class Siege implements AutoCloseable {
-    static final String SECRET = "the-secret-of-the-host";
+    /** Longer than what the attacks themselves can append to a file of this name inside, which is told by its size. */
+    static final String SECRET = "the-secret-of-the-host".repeat(1000);
+
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private final RuntimeKind runtime;
