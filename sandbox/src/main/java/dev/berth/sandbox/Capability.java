@@ -32,6 +32,10 @@ public enum Capability {
     WATCH,
     /** Connecting to a port inside. */
     DIAL,
+    /** A network of mode {@code restricted}: connections to a port inside come out at the {@link Outlet}. */
+    OUTLET,
+    /** A network of mode {@code open}, closed to everything that is not public. */
+    OPEN_NETWORK,
     /** Processes go on, and can be attached to again, when the server goes away. */
     REATTACH
 }

@@ -134,7 +134,7 @@ public record Command(
         return new Command(argv, env, cwd, user, terminal, stdinOpen, tag, timeout, policy);
     }
 
-    static long checkEnv(Map<String, String> env) {
+    public static long checkEnv(Map<String, String> env) {
         long total = 0;
         for (Map.Entry<String, String> entry : env.entrySet()) {
             if (entry.getKey().isEmpty() || entry.getKey().indexOf('=') >= 0) {

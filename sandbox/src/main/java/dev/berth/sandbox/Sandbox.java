@@ -28,6 +28,9 @@ public interface Sandbox {
 
     Map<String, String> env();
 
+    /** Changes the variables of the commands that start from now on. */
+    void env(Map<String, String> env);
+
     /** Starts a command; returns when its program has been executed, or throws if it could not be. */
     RunningCommand start(Command command);
 
@@ -66,6 +69,15 @@ public interface Sandbox {
 
     /** Changes the limits, at once where the kernel allows it. */
     void limit(Limits limits);
+
+    Network network();
+
+    /**
+     * Changes what it may reach, at once: what is closed to it now is cut off.
+     *
+     * @throws SandboxException {@code unsupported} for what cannot be enforced here
+     */
+    void network(Network network);
 
     Usage usage();
 

@@ -28,11 +28,14 @@ public interface SandboxProvider extends AutoCloseable {
         return Map.of();
     }
 
+    /** Where connections out of its sandboxes go from now on. Until this is said, they are closed at once. */
+    void outlet(Outlet outlet);
+
     /**
      * Makes a sandbox and returns it running.
      *
      * @throws SandboxException {@code conflict} if one of that id exists, {@code not_found} for an unknown template or
-     *     checkpoint, {@code unsupported} for a limit that cannot be enforced here
+     *     checkpoint, {@code unsupported} for a limit or a network that cannot be enforced here
      */
     Sandbox create(SandboxSpec spec);
 
@@ -57,7 +60,12 @@ public interface SandboxProvider extends AutoCloseable {
             try {
                 for (SandboxId target : targets) {
                     forks.add(create(new SandboxSpec(
-                            target, Origin.checkpoint(point.id()), info.limits(), source.env(), info.labels())));
+                            target,
+                            Origin.checkpoint(point.id()),
+                            info.limits(),
+                            source.network(),
+                            source.env(),
+                            info.labels())));
                 }
             } catch (SandboxException e) {
                 forks.forEach(Sandbox::destroy);

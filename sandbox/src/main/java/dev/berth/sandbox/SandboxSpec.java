@@ -9,10 +9,16 @@ import java.util.Map;
  * @param origin what its files start as
  * @param limits what it may use
  * @param env variables for each of its commands, beneath the command's own
+ * @param network what it may reach
  * @param labels the caller's notes, returned as they are
  */
 public record SandboxSpec(
-        SandboxId id, Origin origin, Limits limits, Map<String, String> env, Map<String, String> labels) {
+        SandboxId id,
+        Origin origin,
+        Limits limits,
+        Network network,
+        Map<String, String> env,
+        Map<String, String> labels) {
     public SandboxSpec {
         env = Map.copyOf(env);
         labels = Map.copyOf(labels);
@@ -20,7 +26,7 @@ public record SandboxSpec(
     }
 
     public static SandboxSpec of(String id, Origin origin) {
-        return new SandboxSpec(new SandboxId(id), origin, Limits.DEFAULT, Map.of(), Map.of());
+        return new SandboxSpec(new SandboxId(id), origin, Limits.DEFAULT, Network.NONE, Map.of(), Map.of());
     }
 
     public static SandboxSpec of(String id, String template) {
@@ -28,14 +34,18 @@ public record SandboxSpec(
     }
 
     public SandboxSpec withLimits(Limits newLimits) {
-        return new SandboxSpec(id, origin, newLimits, env, labels);
+        return new SandboxSpec(id, origin, newLimits, network, env, labels);
+    }
+
+    public SandboxSpec withNetwork(Network newNetwork) {
+        return new SandboxSpec(id, origin, limits, newNetwork, env, labels);
     }
 
     public SandboxSpec withEnv(Map<String, String> newEnv) {
-        return new SandboxSpec(id, origin, limits, newEnv, labels);
+        return new SandboxSpec(id, origin, limits, network, newEnv, labels);
     }
 
     public SandboxSpec withLabels(Map<String, String> newLabels) {
-        return new SandboxSpec(id, origin, limits, env, newLabels);
+        return new SandboxSpec(id, origin, limits, network, env, newLabels);
     }
 }

@@ -891,8 +891,8 @@ public abstract class SandboxContract {
         sandbox.destroy();
         assertThat(provider().checkpoints()).contains(point);
         SandboxSpec spec = spec();
-        Sandbox restored =
-                create(new SandboxSpec(spec.id(), Origin.checkpoint(point.id()), limits(), Map.of(), Map.of()));
+        Sandbox restored = create(
+                new SandboxSpec(spec.id(), Origin.checkpoint(point.id()), limits(), Network.NONE, Map.of(), Map.of()));
         assertThat(run(restored, "cat file").stdout()).isEqualTo("treasure\n");
         provider().deleteCheckpoint(point.id());
         assertThat(run(restored, "cat file").stdout()).isEqualTo("treasure\n");
@@ -986,7 +986,12 @@ public abstract class SandboxContract {
             sandbox.destroy();
             Limits other = limits().withPids(123);
             Sandbox again = create(new SandboxSpec(
-                    spec.id(), Origin.packed(template(), packed), other, Map.of("WHO", "after"), Map.of("a", "b")));
+                    spec.id(),
+                    Origin.packed(template(), packed),
+                    other,
+                    Network.NONE,
+                    Map.of("WHO", "after"),
+                    Map.of("a", "b")));
             assertThat(run(again, LOOK).stdout()).isEqualTo(before);
             assertThat(run(again, "echo $WHO; echo more >> file; cat file").stdout())
                     .isEqualTo("after\none\nmore\n");
@@ -1009,8 +1014,8 @@ public abstract class SandboxContract {
             sandbox.pause();
             Path packed = pack(sandbox);
             try {
-                Sandbox twin = create(
-                        new SandboxSpec(spec().id(), Origin.packed(template(), packed), limits(), Map.of(), Map.of()));
+                Sandbox twin = create(new SandboxSpec(
+                        spec().id(), Origin.packed(template(), packed), limits(), Network.NONE, Map.of(), Map.of()));
                 assertThat(run(twin, "cat file").stdout()).isEqualTo("one\n");
             } finally {
                 Files.delete(packed);
@@ -1039,11 +1044,11 @@ public abstract class SandboxContract {
         try {
             Files.write(nonsense, new byte[100_000]);
             SandboxSpec spec = spec();
-            SandboxSpec broken =
-                    new SandboxSpec(spec.id(), Origin.packed(template(), nonsense), limits(), Map.of(), Map.of());
+            SandboxSpec broken = new SandboxSpec(
+                    spec.id(), Origin.packed(template(), nonsense), limits(), Network.NONE, Map.of(), Map.of());
             assertFails(ErrorCode.INVALID, () -> provider().create(broken));
             SandboxSpec unknown = new SandboxSpec(
-                    spec.id(), Origin.packed("no-such-template", nonsense), limits(), Map.of(), Map.of());
+                    spec.id(), Origin.packed("no-such-template", nonsense), limits(), Network.NONE, Map.of(), Map.of());
             assertFails(ErrorCode.NOT_FOUND, () -> provider().create(unknown));
             assertThat(provider().find(spec.id())).isEmpty();
             assertThat(run(create(spec), "echo fine").stdout()).isEqualTo("fine\n");

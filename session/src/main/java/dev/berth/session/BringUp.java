@@ -187,6 +187,7 @@ final class BringUp {
             change.json("loss", loss.get());
             changed = true;
         }
+        parts.equip(row, sandbox);
         Optional<Resident> resident = parts.residents().apply(row);
         if (resident.isPresent()) {
             boolean started = health.ensureResident(row, sandbox, resident.get());
@@ -271,6 +272,7 @@ final class BringUp {
                 .set("template", spec.template())
                 .json("limits", spec.limits())
                 .set("memory_bytes", spec.limits().memoryBytes())
+                .json("network", spec.network())
                 .json("env", spec.env())
                 .interval("pause_after", spec.idle().pauseAfter())
                 .interval("stop_after", spec.idle().stopAfter())
@@ -337,7 +339,13 @@ final class BringUp {
     private Sandbox makeOrFind(SessionInfo row, Origin origin) {
         try {
             return parts.provider()
-                    .create(new SandboxSpec(row.sandboxId(), origin, row.limits(), row.env(), parts.labels(row.key())));
+                    .create(new SandboxSpec(
+                            row.sandboxId(),
+                            origin,
+                            row.limits(),
+                            row.network(),
+                            parts.env(row),
+                            parts.labels(row.key())));
         } catch (SandboxException e) {
             // A server that lost its connection to the database, and with it the custody, may have made it meanwhile.
             Optional<Sandbox> made =

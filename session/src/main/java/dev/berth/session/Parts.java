@@ -1,11 +1,15 @@
 package dev.berth.session;
 
+import dev.berth.sandbox.Network;
+import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.session.store.Database;
 import dev.berth.session.store.Signals;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 
 /**
@@ -14,6 +18,7 @@ import java.util.function.Function;
  * @param installation which database this is, as sandboxes are labelled
  * @param lives the sessions that are up in this process
  * @param residents what has to run in the sandbox of a session, if anything
+ * @param equipment what it is given for its way out
  */
 record Parts(
         SessionsConfig config,
@@ -25,7 +30,8 @@ record Parts(
         KeyLocks locks,
         Map<SessionKey, Live> lives,
         String installation,
-        Function<SessionInfo, Optional<Resident>> residents) {
+        Function<SessionInfo, Optional<Resident>> residents,
+        AtomicReference<Equipment> equipment) {
 
     static final String INSTALLATION_LABEL = "berth.installation";
     static final String TENANT_LABEL = "berth.tenant";
@@ -48,6 +54,34 @@ record Parts(
         if (!session.location().equals(provider.location())) {
             throw SandboxException.conflict("session " + session.key() + " has its sandbox at " + session.location()
                     + ", which this server (" + provider.location() + ") does not serve; ask the server that does");
+        }
+    }
+
+    /** The variables of a session's commands: its own, and those of its way out. */
+    Map<String, String> env(SessionInfo session) {
+        if (session.network().mode() == Network.Mode.NONE) {
+            return session.env();
+        }
+        Map<String, String> all = new HashMap<>(equipment.get().env(session));
+        all.putAll(session.env());
+        return all;
+    }
+
+    /** Makes a sandbox reach what its session says, and programs in it find the way. */
+    void equip(SessionInfo session, Sandbox sandbox) {
+        boolean connected = session.network().mode() != Network.Mode.NONE;
+        if (!connected && sandbox.network().mode() == Network.Mode.NONE) {
+            return;
+        }
+        Map<String, String> env = env(session);
+        if (!sandbox.env().equals(env)) {
+            sandbox.env(env);
+        }
+        if (!sandbox.network().equals(session.network())) {
+            sandbox.network(session.network());
+        }
+        if (connected) {
+            equipment.get().install(session, sandbox);
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.berth.session;
 
 import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Network;
 import dev.berth.sandbox.SandboxId;
 import java.time.Instant;
 import java.util.Map;
@@ -27,6 +28,7 @@ public record SessionInfo(
         Optional<String> channel,
         String template,
         Limits limits,
+        Network network,
         Map<String, String> env,
         IdlePolicy idle,
         PermissionMode permissionMode,

@@ -1,6 +1,7 @@
 package dev.berth.session;
 
 import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Network;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxId;
 import java.sql.ResultSet;
@@ -26,7 +27,7 @@ final class SessionTable {
     static final String CORRELATION = "correlation";
 
     private static final String COLUMNS = """
-            tenant, id, channel, state, version, provider, location, sandbox_id, template, limits::text AS limits, \
+            tenant, id, channel, state, version, provider, location, sandbox_id, template, limits::text AS limits, network::text AS network, \
             env::text AS env, permission_mode, pinned, delete_requested, turn, auto_checkpoint, keep_checkpoints, agent_session_id, \
             archive_name, archive_sha256, archive_bytes, archive_template, \
             loss::text AS loss, resume_fail_count, last_error, retry_at, disk_bytes, last_seq, created_at, updated_at, \
@@ -150,6 +151,7 @@ final class SessionTable {
                 optional(row.getString("channel")),
                 text(row, "template"),
                 Json.read(text(row, "limits"), Limits.class),
+                Json.read(text(row, "network"), Network.class),
                 Json.strings(text(row, "env")),
                 new IdlePolicy(
                         millis(row, "pause_after"),

@@ -2,6 +2,7 @@ package dev.berth.session;
 
 import dev.berth.sandbox.CheckpointId;
 import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Network;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.sandbox.Usage;
@@ -27,6 +28,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.slf4j.MDC;
@@ -101,7 +103,8 @@ public final class Sessions implements AutoCloseable {
                 new KeyLocks(),
                 new ConcurrentHashMap<>(),
                 installation,
-                residents);
+                residents,
+                new AtomicReference<>(Equipment.NONE));
         Sessions sessions = new Sessions(parts, secret);
         sessions.settlement.settle();
         sessions.meter(meters);
@@ -146,6 +149,11 @@ public final class Sessions implements AutoCloseable {
     /** What to do, on the thread that did it, after a session was brought up in this server. */
     public void whenUp(Consumer<SessionKey> action) {
         whenUp = action;
+    }
+
+    /** What computers with a network are given from now on. */
+    public void equipment(Equipment equipment) {
+        parts.equipment().set(equipment);
     }
 
     private interface Coming {
@@ -323,10 +331,27 @@ public final class Sessions implements AutoCloseable {
         });
     }
 
+    /** Changes what it may reach, now. */
+    public void network(SessionKey key, Network network) {
+        inCustody("network", key, (custody, row) -> {
+            parts.checkLocation(row);
+            SessionInfo changed = custody.become(
+                    row,
+                    row.state(),
+                    RowChange.none().json("network", network),
+                    SessionEvent.of("session.network.changed")
+                            .with("mode", network.mode().toString()));
+            refresh(changed);
+            parts.provider().find(row.sandboxId()).ifPresent(sandbox -> parts.equip(changed, sandbox));
+            return true;
+        });
+    }
+
     /** Puts its files back to how they were before a turn, and ends its processes. */
     public void rollback(SessionKey key, int turn, String actor) {
         try (Session session = resolve(key)) {
             turns.rollback(session.live(), turn, actor);
+            parts.equip(session.info(), session.live().sandbox());
         }
     }
 
@@ -346,6 +371,7 @@ public final class Sessions implements AutoCloseable {
         SessionSpec spec = new SessionSpec(
                 source.template(),
                 source.limits(),
+                source.network(),
                 source.env(),
                 source.channel(),
                 source.idle(),

@@ -117,6 +117,7 @@ final class DirectoryProvider implements SandboxProvider {
                     new DirectorySandbox.Spec(
                             template,
                             spec.limits(),
+                            spec.network(),
                             spec.env(),
                             spec.labels(),
                             Instant.now().toEpochMilli()));
@@ -147,6 +148,9 @@ final class DirectoryProvider implements SandboxProvider {
     public List<Checkpoint> checkpoints() {
         return List.of();
     }
+
+    @Override
+    public void outlet(dev.berth.sandbox.Outlet outlet) {}
 
     @Override
     public void deleteCheckpoint(CheckpointId id) {

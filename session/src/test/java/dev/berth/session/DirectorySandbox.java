@@ -7,6 +7,7 @@ import dev.berth.sandbox.Command;
 import dev.berth.sandbox.CommandInfo;
 import dev.berth.sandbox.Connection;
 import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Network;
 import dev.berth.sandbox.RunningCommand;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
@@ -56,6 +57,7 @@ final class DirectorySandbox implements Sandbox {
     record Spec(
             String template,
             Limits limits,
+            Network network,
             Map<String, String> env,
             Map<String, String> labels,
             long createdAtMillis) {}
@@ -238,6 +240,21 @@ final class DirectorySandbox implements Sandbox {
                 Files.deleteIfExists(file);
             }
         }
+    }
+
+    @Override
+    public void env(Map<String, String> env) {
+        throw unsupported("variables to be changed");
+    }
+
+    @Override
+    public Network network() {
+        return spec.network();
+    }
+
+    @Override
+    public void network(Network network) {
+        throw unsupported("networks");
     }
 
     @Override

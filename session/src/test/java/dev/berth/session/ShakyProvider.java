@@ -75,6 +75,11 @@ record ShakyProvider(SandboxProvider real, Switch mood) implements SandboxProvid
     }
 
     @Override
+    public void outlet(dev.berth.sandbox.Outlet outlet) {
+        real.outlet(outlet);
+    }
+
+    @Override
     public void deleteCheckpoint(CheckpointId id) {
         mood.check();
         real.deleteCheckpoint(id);

@@ -74,6 +74,7 @@ public record SandboxConfig(
                         new dev.berth.sandbox.SandboxId("x"),
                         dev.berth.sandbox.Origin.template("x"),
                         Limits.DEFAULT,
+                        dev.berth.sandbox.Network.NONE,
                         envVars,
                         Map.of());
             } catch (SandboxException e) {

@@ -2,9 +2,11 @@ package dev.berth.sandbox.local;
 
 import dev.berth.sandbox.CheckpointId;
 import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Network;
 import dev.berth.sandbox.SandboxId;
 import java.time.Instant;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -21,6 +23,7 @@ record BoxRecord(
         String template,
         String runtime,
         Limits limits,
+        Network network,
         Map<String, String> env,
         Map<String, String> labels,
         String tree,
@@ -29,6 +32,11 @@ record BoxRecord(
         boolean ephemeral,
         String token,
         Instant createdAt) {
+
+    BoxRecord {
+        // Records of before there were networks have none.
+        network = Objects.requireNonNullElse(network, Network.NONE);
+    }
 
     SandboxId sandboxId() {
         return new SandboxId(id.orElseThrow());
@@ -44,7 +52,42 @@ record BoxRecord(
                 template,
                 runtime,
                 newLimits,
+                network,
                 env,
+                labels,
+                tree,
+                inheritedBytes,
+                parent,
+                ephemeral,
+                token,
+                createdAt);
+    }
+
+    BoxRecord withNetwork(Network newNetwork) {
+        return new BoxRecord(
+                id,
+                template,
+                runtime,
+                limits,
+                newNetwork,
+                env,
+                labels,
+                tree,
+                inheritedBytes,
+                parent,
+                ephemeral,
+                token,
+                createdAt);
+    }
+
+    BoxRecord withEnv(Map<String, String> newEnv) {
+        return new BoxRecord(
+                id,
+                template,
+                runtime,
+                limits,
+                network,
+                newEnv,
                 labels,
                 tree,
                 inheritedBytes,
@@ -60,6 +103,7 @@ record BoxRecord(
                 template,
                 runtime,
                 limits,
+                network,
                 env,
                 labels,
                 tree,
@@ -76,6 +120,7 @@ record BoxRecord(
                 template,
                 runtime,
                 limits,
+                network,
                 env,
                 labels,
                 newTree,
@@ -89,6 +134,7 @@ record BoxRecord(
     BoxRecord claimed(
             SandboxId newId,
             Limits newLimits,
+            Network newNetwork,
             Map<String, String> newEnv,
             Map<String, String> newLabels,
             boolean goesWithProcess,
@@ -98,6 +144,7 @@ record BoxRecord(
                 template,
                 runtime,
                 newLimits,
+                newNetwork,
                 newEnv,
                 newLabels,
                 tree,

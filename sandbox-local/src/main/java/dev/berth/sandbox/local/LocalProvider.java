@@ -6,7 +6,9 @@ import dev.berth.sandbox.Checkpoint;
 import dev.berth.sandbox.CheckpointId;
 import dev.berth.sandbox.Command;
 import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Network;
 import dev.berth.sandbox.Origin;
+import dev.berth.sandbox.Outlet;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxId;
@@ -153,6 +155,8 @@ public final class LocalProvider implements SandboxProvider {
     public Set<Capability> capabilities() {
         Set<Capability> all = EnumSet.allOf(Capability.class);
         all.removeAll(runtime(runtime).missing());
+        all.remove(Capability.OUTLET);
+        all.remove(Capability.OPEN_NETWORK);
         if (!machine.store().enforcesLimits()) {
             all.remove(Capability.DISK_LIMIT);
         }
@@ -167,6 +171,9 @@ public final class LocalProvider implements SandboxProvider {
                 "sandboxes.served", (double) served.size(),
                 "disk.used.bytes", (double) machine.store().usedBytes());
     }
+
+    @Override
+    public void outlet(Outlet outlet) {}
 
     public TemplateStore templates() {
         return machine.templates();
@@ -256,6 +263,7 @@ public final class LocalProvider implements SandboxProvider {
                 template.id(),
                 runtime(runtime).name(),
                 spec.limits(),
+                spec.network(),
                 spec.env(),
                 spec.labels(),
                 box.firstTree(),
@@ -302,6 +310,7 @@ public final class LocalProvider implements SandboxProvider {
                     .claimed(
                             spec.id(),
                             spec.limits(),
+                            spec.network(),
                             spec.env(),
                             spec.labels(),
                             ephemeral,
@@ -325,6 +334,7 @@ public final class LocalProvider implements SandboxProvider {
                     template.id(),
                     runtime(runtime).name(),
                     Limits.DEFAULT.withDisk(machine.store().enforcesLimits() ? Limits.DEFAULT.diskBytes() : 0),
+                    Network.NONE,
                     Map.of(),
                     Map.of(),
                     box.firstTree(),

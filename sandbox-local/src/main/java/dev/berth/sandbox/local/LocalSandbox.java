@@ -8,6 +8,7 @@ import dev.berth.sandbox.CommandInfo;
 import dev.berth.sandbox.Connection;
 import dev.berth.sandbox.Limit;
 import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Network;
 import dev.berth.sandbox.RunningCommand;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
@@ -208,6 +209,31 @@ final class LocalSandbox implements Sandbox {
     @Override
     public Map<String, String> env() {
         return record.env();
+    }
+
+    @Override
+    public void env(Map<String, String> env) {
+        Command.checkEnv(env);
+        transition("change the variables of", () -> {
+            record = record.withEnv(env);
+            box.record(record);
+        });
+    }
+
+    @Override
+    public Network network() {
+        return record.network();
+    }
+
+    @Override
+    public void network(Network network) {
+        if (network.mode() != Network.Mode.NONE) {
+            throw SandboxException.unsupported("sandboxes of this machine have no network of mode " + network.mode());
+        }
+        transition("change the network of", () -> {
+            record = record.withNetwork(network);
+            box.record(record);
+        });
     }
 
     @Override

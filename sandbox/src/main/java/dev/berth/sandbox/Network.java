@@ -1,0 +1,199 @@
+package dev.berth.sandbox;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Pattern;
+
+/**
+ * What a sandbox may reach, and how much of it. Whatever the mode, it never reaches the machine it runs on, its
+ * neighbours or a private network, unless a rule names their addresses.
+ *
+ * @param allow what may be reached; in an open network only ranges of addresses that would otherwise be closed
+ * @param secrets names of those that may be put into its requests on the way out; each also lets it reach the hosts that
+ *     it is bound to
+ */
+public record Network(Mode mode, List<Rule> allow, List<String> secrets, Caps caps) {
+
+    /** From the closed to the open. */
+    public enum Mode {
+        /** Nothing but its own loopback. */
+        NONE,
+        /** What the rules allow, through a proxy; there is no other way out. */
+        RESTRICTED,
+        /** Everything public, also for programs that know no proxy. */
+        OPEN;
+
+        @Override
+        public String toString() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /**
+     * One thing that may be reached. What has methods or paths is allowed for HTTP requests that match both, and the
+     * proxy opens TLS to see them.
+     *
+     * @param to a domain, all names below one ({@code *.example.com}), an address, or a range of them
+     * @param ports empty for 80 and 443
+     * @param methods empty for all
+     * @param paths empty for all; {@code /v1/models} is that path alone, {@code /v1/*} everything that begins with it
+     */
+    public record Rule(String to, List<Integer> ports, List<String> methods, List<String> paths) {
+        private static final Pattern METHOD = Pattern.compile("[A-Z][A-Z-]{0,31}");
+        private static final Pattern PATH = Pattern.compile("/[!-)+-~]*\\*?");
+        private static final List<Integer> USUAL_PORTS = List.of(80, 443);
+
+        public Rule {
+            Destination destination = Destination.parse(to);
+            to = destination.toString();
+            ports = ports.isEmpty() ? USUAL_PORTS : ports.stream().distinct().toList();
+            methods = methods.stream().distinct().toList();
+            paths = paths.stream().distinct().toList();
+            for (int port : ports) {
+                check(port >= 1 && port <= 65_535, "a port is a number from 1 to 65535, not " + port);
+            }
+            for (String method : methods) {
+                check(METHOD.matcher(method).matches(), "'" + method + "' is not a method, such as GET");
+            }
+            for (String path : paths) {
+                check(
+                        PATH.matcher(path).matches() && path.length() <= 1024,
+                        "'" + path + "' is not a path, such as /v1/models or /v1/*");
+            }
+            check(
+                    destination instanceof Destination.Domain || (methods.isEmpty() && paths.isEmpty()),
+                    "methods and paths can be said of domains only, not of " + to);
+        }
+
+        public static Rule to(String destination) {
+            return new Rule(destination, List.of(), List.of(), List.of());
+        }
+
+        public Destination destination() {
+            return Destination.parse(to);
+        }
+
+        public Rule withPorts(Integer... allowed) {
+            return new Rule(to, List.of(allowed), methods, paths);
+        }
+
+        public Rule withMethods(String... allowed) {
+            return new Rule(to, ports, List.of(allowed), paths);
+        }
+
+        public Rule withPaths(String... allowed) {
+            return new Rule(to, ports, methods, List.of(allowed));
+        }
+
+        /** Whether each request has to be looked at. */
+        public boolean looksInside() {
+            return !methods.isEmpty() || !paths.isEmpty();
+        }
+
+        public boolean allows(String method, String path) {
+            return (methods.isEmpty() || methods.contains(method))
+                    && (paths.isEmpty() || paths.stream().anyMatch(pattern -> matches(pattern, path)));
+        }
+
+        private static boolean matches(String pattern, String path) {
+            return pattern.endsWith("*")
+                    ? path.startsWith(pattern.substring(0, pattern.length() - 1))
+                    : path.equals(pattern);
+        }
+
+        /** Whether all that the other allows is allowed by this one already. */
+        boolean contains(Rule other) {
+            boolean wider = switch (destination()) {
+                case Destination.Domain mine ->
+                    other.destination() instanceof Destination.Domain theirs
+                            && (mine.equals(theirs) || mine.covers(theirs) || belowToo(mine, theirs));
+                case Destination.Cidr mine ->
+                    other.destination() instanceof Destination.Cidr theirs && mine.contains(theirs);
+            };
+            return wider
+                    && ports.containsAll(other.ports)
+                    && (methods.isEmpty() || (!other.methods.isEmpty() && methods.containsAll(other.methods)))
+                    && (paths.isEmpty()
+                            || (!other.paths.isEmpty()
+                                    && other.paths.stream()
+                                            .allMatch(path -> paths.contains(path)
+                                                    || paths.stream().anyMatch(mine -> matches(mine, path)))));
+        }
+
+        private static boolean belowToo(Destination.Domain mine, Destination.Domain theirs) {
+            return mine.below() && theirs.below() && theirs.name().endsWith("." + mine.name());
+        }
+
+        @Override
+        public String toString() {
+            return to;
+        }
+    }
+
+    /**
+     * What goes through, at most. 0 is no ceiling.
+     *
+     * @param connections open at a time
+     * @param bytes of both directions, since the session began
+     * @param bytesPerSecond of both directions
+     */
+    public record Caps(int connections, long bytes, long bytesPerSecond) {
+        public static final Caps DEFAULT = new Caps(256, 0, 0);
+
+        public Caps {
+            check(connections >= 0, "connections has to be 0 (no ceiling) or more");
+            check(bytes >= 0, "bytes has to be 0 (no ceiling) or more");
+            check(
+                    bytesPerSecond == 0 || bytesPerSecond >= 1024,
+                    "bytes per second has to be 0 (no ceiling) or at least 1024");
+        }
+    }
+
+    public static final Network NONE = new Network(Mode.NONE, List.of(), List.of(), Caps.DEFAULT);
+    public static final Network OPEN = new Network(Mode.OPEN, List.of(), List.of(), Caps.DEFAULT);
+
+    private static final int MOST_RULES = 256;
+
+    public Network {
+        allow = List.copyOf(allow);
+        secrets = secrets.stream().distinct().toList();
+        check(allow.size() <= MOST_RULES, "a network has at most " + MOST_RULES + " rules");
+        check(
+                mode != Mode.NONE || (allow.isEmpty() && secrets.isEmpty()),
+                "a network of mode none allows nothing; set the mode to restricted");
+        if (mode == Mode.OPEN) {
+            for (Rule rule : allow) {
+                check(
+                        rule.destination() instanceof Destination.Cidr,
+                        "an open network reaches " + rule
+                                + " anyway; to reach nothing else set the mode to restricted");
+            }
+        }
+        for (int i = 0; i < allow.size(); i++) {
+            for (int j = 0; j < allow.size(); j++) {
+                check(
+                        i == j || !allow.get(i).contains(allow.get(j)),
+                        "rule " + (j + 1) + " (" + allow.get(j) + ") allows nothing that rule " + (i + 1) + " ("
+                                + allow.get(i) + ") does not allow already; remove one of them");
+            }
+        }
+    }
+
+    public static Network restricted(Rule... rules) {
+        return new Network(Mode.RESTRICTED, List.of(rules), List.of(), Caps.DEFAULT);
+    }
+
+    public Network withSecrets(List<String> names) {
+        return new Network(mode, allow, names, caps);
+    }
+
+    public Network withCaps(Caps most) {
+        return new Network(mode, allow, secrets, most);
+    }
+
+    private static void check(boolean holds, String message) {
+        if (!holds) {
+            throw SandboxException.invalid(message);
+        }
+    }
+}

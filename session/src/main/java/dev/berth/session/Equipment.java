@@ -1,0 +1,24 @@
+package dev.berth.session;
+
+import dev.berth.sandbox.Sandbox;
+import java.util.Map;
+
+/** What a session's computer is given so that programs in it find their way out. */
+public interface Equipment {
+    /** For sessions whose network is all there is to it. */
+    Equipment NONE = new Equipment() {
+        @Override
+        public Map<String, String> env(SessionInfo session) {
+            return Map.of();
+        }
+
+        @Override
+        public void install(SessionInfo session, Sandbox sandbox) {}
+    };
+
+    /** Variables for its commands, beneath its own. Nothing secret: everybody inside reads them. */
+    Map<String, String> env(SessionInfo session);
+
+    /** Puts files in place. This is called whenever it was brought up with a network, and when its network changed. */
+    void install(SessionInfo session, Sandbox sandbox);
+}
