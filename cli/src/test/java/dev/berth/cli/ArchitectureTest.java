@@ -28,19 +28,21 @@ class ArchitectureTest {
      */
     private static final Map<String, Set<String>> ARROWS = Map.ofEntries(
             Map.entry("sandbox", Set.of()),
+            Map.entry("egress", Set.of("sandbox")),
             Map.entry("session", Set.of("sandbox")),
             Map.entry("archive", Set.of("session", "sandbox")),
             Map.entry("tool", Set.of("session", "sandbox")),
             Map.entry("agent", Set.of("session", "sandbox")),
             Map.entry("channel", Set.of("session", "sandbox")),
-            Map.entry("gateway", Set.of("tool", "agent", "channel", "session", "sandbox")),
+            Map.entry("gateway", Set.of("egress", "tool", "agent", "channel", "session", "sandbox")),
             Map.entry("client", Set.of()),
-            Map.entry("bench", Set.of("gateway", "tool", "session", "sandbox-local", "sandbox")),
+            Map.entry("bench", Set.of("egress", "gateway", "tool", "session", "sandbox-local", "sandbox")),
             Map.entry(
                     "cli",
                     Set.of(
                             "bench",
                             "client",
+                            "egress",
                             "gateway",
                             "tool",
                             "agent",

@@ -15,13 +15,15 @@ import org.slf4j.LoggerFactory;
  * proc(5) shows to processes of the same user. So nothing is left but what cleared its environment or changed its user.
  *
  * <p>The search is one process that starts no others, as the sandbox may be at its pids limit. It looks again until it
- * finds nothing, since what is found may be forking.
+ * finds nothing, since what is found may be forking, and what was killed dies a moment later.
  */
 final class Leftovers {
     private static final Logger LOG = LoggerFactory.getLogger(Leftovers.class);
-    private static final int ROUNDS = 20;
+    /** For what was killed to be gone; a busy machine takes its time. */
+    private static final Duration PATIENCE = Duration.ofSeconds(8);
+
     private static final String SEARCH = """
-            for ((round = 0; round < $2; round++)); do
+            while ((SECONDS < $2)); do
               found=
               for process in /proc/[0-9]*; do
                 while IFS= read -r -d '' variable; do
@@ -38,9 +40,10 @@ final class Leftovers {
 
     static void kill(Sandbox sandbox, String mark) {
         try {
-            sandbox.run(Command.of("bash", "-c", SEARCH, "bash", CallTerms.MARK + "=" + mark, Integer.toString(ROUNDS))
+            String mine = CallTerms.MARK + "=" + mark;
+            sandbox.run(Command.of("bash", "-c", SEARCH, "bash", mine, Long.toString(PATIENCE.toSeconds()))
                     .withCwd("/")
-                    .withTimeout(Duration.ofSeconds(10)));
+                    .withTimeout(PATIENCE.plusSeconds(2)));
         } catch (SandboxException e) {
             // The group is dead in any case, and the call's result should not be lost for this.
             LOG.warn("sandbox {}: could not look for what a call left running", sandbox.id(), e);

@@ -1,0 +1,52 @@
+package dev.berth.egress.policy;
+
+import dev.berth.sandbox.Destination.Domain;
+import java.util.List;
+
+/**
+ * Where a secret may go, and where in a request it stands.
+ *
+ * @param secret its name
+ * @param placeholder what the sandbox has in its stead
+ * @param hosts that may be given it
+ * @param ports of those hosts
+ * @param methods empty for all
+ * @param paths empty for all, as in a rule of a network
+ * @param plain whether it may be sent without TLS too, to addresses that the operator has marked
+ */
+public record Binding(
+        String secret,
+        String placeholder,
+        List<Domain> hosts,
+        List<Integer> ports,
+        List<String> methods,
+        List<String> paths,
+        Place place,
+        boolean plain) {
+
+    /** Where in a request a secret stands. */
+    public sealed interface Place {
+        /** A header, with {@code {}} where the secret goes: {@code Authorization}, {@code Bearer {}}. */
+        record Header(String name, String template) implements Place {}
+
+        /** HTTP basic authentication, with the secret as the password. */
+        record Basic(String user) implements Place {}
+
+        /** A parameter in the query of the address. */
+        record Query(String name) implements Place {}
+    }
+
+    public Binding {
+        hosts = List.copyOf(hosts);
+        ports = List.copyOf(ports);
+        methods = List.copyOf(methods);
+        paths = List.copyOf(paths);
+    }
+
+    public boolean covers(Target target) {
+        return ports.contains(target.port())
+                && target.domain()
+                        .filter(host -> hosts.stream().anyMatch(mine -> mine.covers(host)))
+                        .isPresent();
+    }
+}

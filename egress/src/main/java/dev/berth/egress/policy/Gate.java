@@ -1,0 +1,156 @@
+package dev.berth.egress.policy;
+
+import dev.berth.egress.policy.Refusal.Reason;
+import dev.berth.sandbox.Destination.Cidr;
+import dev.berth.sandbox.Destination.Domain;
+import dev.berth.sandbox.Network;
+import dev.berth.sandbox.Network.Rule;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.Collection;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/**
+ * Decides what passes.
+ *
+ * <p>A name is resolved here, once, and the addresses that were checked are the ones to connect to: what the name stands
+ * for a moment later is of no matter.
+ */
+public final class Gate {
+    private final Names names;
+    private final Supplier<Collection<InetAddress>> own;
+
+    /** @param own the addresses of this machine, which are closed even if they are public */
+    public Gate(Names names, Supplier<Collection<InetAddress>> own) {
+        this.names = names;
+        this.own = own;
+    }
+
+    /**
+     * What may be connected to.
+     *
+     * @param addresses checked; at least one
+     * @param inspected whether each request has to be {@linkplain Gate#request checked}, and TLS to be opened for it
+     */
+    public record Way(Target target, List<InetAddress> addresses, boolean inspected) {}
+
+    /** Whether a program may have a connection, whatever it will say on it. */
+    public Way connection(Policy policy, Target target) throws Refusal {
+        Network network = policy.network();
+        boolean bound = policy.bindings().stream().anyMatch(binding -> binding.covers(target));
+        List<Rule> rules = network.allow().stream()
+                .filter(rule -> rule.ports().contains(target.port()))
+                .toList();
+        List<Rule> named = target.domain()
+                .map(host -> rules.stream()
+                        .filter(rule -> rule.destination() instanceof Domain domain && domain.covers(host))
+                        .toList())
+                .orElse(List.of());
+        List<Cidr> ranges = rules.stream()
+                .map(Rule::destination)
+                .filter(Cidr.class::isInstance)
+                .map(Cidr.class::cast)
+                .toList();
+        boolean open = network.mode() == Network.Mode.OPEN || !named.isEmpty() || bound;
+        if (network.mode() == Network.Mode.NONE) {
+            throw new Refusal(Reason.NO_NETWORK, "this sandbox has no network");
+        }
+        if (!open && ranges.isEmpty()) {
+            // Before it is resolved: a name is a message to whoever serves it.
+            throw notAllowed(target);
+        }
+        List<InetAddress> addresses = resolve(target);
+        List<InetAddress> allowed = addresses.stream()
+                .filter(address -> inRange(ranges, address) || (open && reachable(address)))
+                .toList();
+        if (allowed.isEmpty()) {
+            if (open) {
+                throw new Refusal(
+                        Reason.PRIVATE_ADDRESS,
+                        target.host() + " leads to " + addresses.getFirst().getHostAddress()
+                                + ", which is not a public address; a rule with its range would allow it");
+            }
+            throw notAllowed(target);
+        }
+        boolean inspected = bound
+                || (network.mode() == Network.Mode.RESTRICTED
+                        && !named.isEmpty()
+                        && named.stream().allMatch(Rule::looksInside)
+                        && !allowed.stream().allMatch(address -> inRange(ranges, address)));
+        return new Way(target, allowed, inspected);
+    }
+
+    /** Whether a request may pass, on a connection that was let through. */
+    public void request(Policy policy, Target target, String method, String path) throws Refusal {
+        Network network = policy.network();
+        if (network.mode() == Network.Mode.OPEN) {
+            return;
+        }
+        List<Rule> rules = network.allow().stream()
+                .filter(rule -> rule.ports().contains(target.port()))
+                .toList();
+        Stream<Rule> named = rules.stream()
+                .filter(rule -> rule.destination() instanceof Domain domain
+                        && target.domain().filter(domain::covers).isPresent());
+        Stream<Rule> bound = policy.bindings().stream()
+                .filter(binding -> binding.covers(target))
+                .map(binding -> new Rule(target.host(), binding.ports(), binding.methods(), binding.paths()));
+        List<Rule> looking = Stream.concat(named, bound).toList();
+        boolean ranged = rules.stream().anyMatch(rule -> rule.destination() instanceof Cidr);
+        if (looking.isEmpty() && ranged) {
+            return; // its addresses were what was allowed
+        }
+        if (looking.stream().anyMatch(rule -> !rule.paths().isEmpty()) && ambiguous(path)) {
+            throw new Refusal(
+                    Reason.BAD_REQUEST,
+                    "the path " + path + " can be read in more than one way; write it without dots, escapes of"
+                            + " slashes and empty parts");
+        }
+        if (looking.stream().noneMatch(rule -> rule.allows(method, path))) {
+            throw new Refusal(
+                    Reason.NOT_ALLOWED,
+                    method + " " + path + " on " + target + " is not among what this sandbox may do");
+        }
+    }
+
+    /** Whether a server might take a path for another one than is checked here. */
+    private static boolean ambiguous(String path) {
+        String lower = path.toLowerCase(java.util.Locale.ROOT);
+        return lower.contains("//")
+                || lower.contains("\\")
+                || lower.contains("%2f")
+                || lower.contains("%5c")
+                || lower.contains("%2e")
+                || lower.contains("%25")
+                || lower.contains("%00")
+                || lower.contains(";")
+                || Stream.of(lower.split("/", -1)).anyMatch(part -> part.equals(".") || part.equals(".."));
+    }
+
+    private List<InetAddress> resolve(Target target) throws Refusal {
+        if (target.address().isPresent()) {
+            return List.of(target.address().get());
+        }
+        try {
+            return names.resolve(target.host());
+        } catch (UnknownHostException e) {
+            throw new Refusal(Reason.UNKNOWN_HOST, "there is no host " + target.host(), e);
+        }
+    }
+
+    private boolean reachable(InetAddress address) {
+        InetAddress real = PublicAddresses.unwrapped(address);
+        return PublicAddresses.contains(address) && !own.get().contains(real);
+    }
+
+    private static boolean inRange(List<Cidr> ranges, InetAddress address) {
+        InetAddress real = PublicAddresses.unwrapped(address);
+        return ranges.stream().anyMatch(range -> range.contains(real));
+    }
+
+    private static Refusal notAllowed(Target target) {
+        return new Refusal(Reason.NOT_ALLOWED, target + " is not among what this sandbox may reach");
+    }
+}
