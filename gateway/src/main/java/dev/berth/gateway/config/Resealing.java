@@ -14,6 +14,8 @@ import org.slf4j.LoggerFactory;
 public final class Resealing {
     private static final Logger LOG = LoggerFactory.getLogger(Resealing.class);
     private static final int AT_ONCE = 200;
+    /** For a server that does not know the newest key and goes on writing with an older one. */
+    private static final int MOST_PASSES = 10;
 
     /** @param unopened rows that no key opens; they stay as they are */
     public record Done(long resealed, long unopened) {
@@ -34,11 +36,18 @@ public final class Resealing {
         this.columns = List.copyOf(columns);
     }
 
-    /** Goes through everything. Others may read and write meanwhile. */
+    /**
+     * Goes through everything, and again until nothing is left: somebody who had begun to write before the newest key was
+     * there may end only now.
+     */
     public Done run() {
         Done all = new Done(0, 0);
-        for (SealedColumn column : columns) {
-            all = all.plus(run(column));
+        for (int pass = 0; pass < MOST_PASSES; pass++) {
+            Done now = pass();
+            all = new Done(all.resealed() + now.resealed(), now.unopened());
+            if (now.resealed() == 0) {
+                break;
+            }
         }
         if (all.unopened() > 0) {
             LOG.atWarn().addKeyValue("rows", all.unopened()).log("reseal.unopened");
@@ -47,6 +56,14 @@ public final class Resealing {
             LOG.atInfo().addKeyValue("rows", all.resealed()).log("reseal.done");
         }
         return all;
+    }
+
+    private Done pass() {
+        Done done = new Done(0, 0);
+        for (SealedColumn column : columns) {
+            done = done.plus(run(column));
+        }
+        return done;
     }
 
     /** What was done is found no more; what could not be done is passed over, or this would never end. */
@@ -67,7 +84,8 @@ public final class Resealing {
     private List<Row> older(SealedColumn column, long passedOver) {
         String key = column.key().stream().map(name -> name + "::text").collect(Collectors.joining(", "));
         int count = column.key().size();
-        return database.query(handle -> handle.createQuery("""
+        return database.query(handle -> handle.createQuery(
+                        """
                         SELECT %1$s, %2$s FROM %3$s
                         WHERE %2$s IS NOT NULL AND substring(%2$s FROM 1 FOR %4$d) <> :header
                         ORDER BY %1$s OFFSET :over LIMIT :most""".formatted(key, column.column(), column.table(), sealer.header().length))

@@ -10,6 +10,7 @@ import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import javax.crypto.Cipher;
 import javax.crypto.spec.GCMParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
@@ -48,9 +49,13 @@ public final class Sealer {
     private final SecureRandom random = new SecureRandom();
     private volatile List<Key> keys;
 
+    public Sealer(byte[] key) {
+        this(List.of(key));
+    }
+
     /** @param keys the newest first */
-    public Sealer(byte[]... keys) {
-        this.keys = ring(List.of(keys));
+    public Sealer(List<byte[]> keys) {
+        this.keys = ring(keys);
     }
 
     /** Takes other keys from now on, the newest first. */
@@ -91,11 +96,9 @@ public final class Sealer {
             byte[] rest = new byte[bytes.remaining()];
             bytes.get(rest);
             for (Key key : fitting) {
-                try {
-                    byte[] text = cipher(Cipher.DECRYPT_MODE, key, nonce, place).doFinal(rest);
-                    return new String(text, StandardCharsets.UTF_8);
-                } catch (GeneralSecurityException e) {
-                    continue; // another key may be the one
+                Optional<String> text = tryOpen(key, nonce, place, rest);
+                if (text.isPresent()) {
+                    return text.get();
                 }
             }
         } catch (BufferUnderflowException e) {
@@ -103,6 +106,15 @@ public final class Sealer {
         }
         throw SandboxException.unavailable(
                 "what is stored cannot be opened: it was sealed with another key; put that key back");
+    }
+
+    private static Optional<String> tryOpen(Key key, byte[] nonce, String place, byte[] sealed) {
+        try {
+            byte[] text = cipher(Cipher.DECRYPT_MODE, key, nonce, place).doFinal(sealed);
+            return Optional.of(new String(text, StandardCharsets.UTF_8));
+        } catch (GeneralSecurityException e) {
+            return Optional.empty();
+        }
     }
 
     /** What everything begins with that the first key has sealed. */
