@@ -71,7 +71,7 @@ class SecretsTest {
         assertThatThrownBy(call)
                 .asInstanceOf(type(SandboxException.class))
                 .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.INVALID))
-                .satisfies(e -> problems.set(((List<?>) e.details().get("errors"))
+                .satisfies(e -> problems.set(((List<?>) e.details().getOrDefault("errors", List.of()))
                         .stream().map(String::valueOf).toList()));
         return problems.get();
     }
