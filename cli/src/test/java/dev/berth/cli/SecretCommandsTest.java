@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.cli.RemoteCli.Ran;
 import dev.berth.client.Json;
 import java.io.IOException;
+import java.io.Reader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -62,10 +63,20 @@ class SecretCommandsTest {
 
     @Test
     void aValueIsTypedWithoutBeingShown() throws Exception {
-        Ran ran = cli.run("printf 'sk-typed-one\\n' | script -qec 'sh -c \"sleep 0; berth secret set TYPED --host"
-                + " api.example\"' /dev/null");
-        assertThat(ran.code()).as(ran.toString()).isZero();
-        assertThat(ran.out()).contains("Value of TYPED (not shown)");
+        Process process =
+                cli.start(new ProcessBuilder("script", "-qec", "berth secret set TYPED --host api.example", "/dev/null")
+                        .redirectErrorStream(true));
+        StringBuilder shown = new StringBuilder();
+        try (Reader out = process.inputReader()) {
+            for (int c = out.read(); c >= 0; c = out.read()) {
+                shown.append((char) c);
+                if (shown.toString().endsWith("(not shown): ")) {
+                    process.outputWriter().append("sk-typed-one\n").flush();
+                }
+            }
+        }
+        assertThat(process.waitFor()).as(shown.toString()).isZero();
+        assertThat(shown.toString()).contains("Value of TYPED", "TYPED\r\n").doesNotContain("sk-typed-one");
         assertThat(cli.out("berth secret ls")).contains("TYPED");
     }
 
