@@ -169,6 +169,16 @@ class SecretsTest {
                 .startsWith("value: ");
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"PATH", "LD_PRELOAD", "https_proxy", "HOME"})
+    void aVariableThatProgramsNeedIsNotTaken(String variable) {
+        assertThat(problems(() -> secrets.put("acme", "TOKEN", new Secret.Change("v", null, variable, null))))
+                .singleElement()
+                .asString()
+                .startsWith("env: " + variable);
+        assertThat(problems(() -> secrets.put("acme", variable, change("v")))).hasSize(1);
+    }
+
     @Test
     void aValueThatIsFineElsewhereIsRefusedWhenItComesToGoIntoAHeader() {
         SecretBinding basic =
