@@ -42,6 +42,8 @@ class ValuesTest {
             example("webhooks.private-addresses", "true", "maybe"),
             example("key.api", "a-key-of-my-own-choice-1234", "short"),
             example("key.admin", "berth_operator-operator-1", "with a space in the middle of it"),
+            example("key.sealing", "0123456789abcdef".repeat(4), "0123"),
+            example("egress.plain-secrets", "llm.internal,*.lan.example", "10.0.0.0/8"),
             example("provider", "local", "docker"),
             example("runtime", "runsc", "podman"),
             example("templates", "/srv/templates", "\0"),
