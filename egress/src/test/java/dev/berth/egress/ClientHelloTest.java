@@ -39,7 +39,7 @@ class ClientHelloTest {
 
     @Test
     void mayLieInSeveralRecords() throws Exception {
-        for (int size : new int[] {13, 50, 100, 200}) {
+        for (int size : new int[] {40, 50, 100, 200}) {
             byte[] pieces = inRecords(message(hello("example.com")), size);
             assertThat(read(pieces))
                     .as("records of %d", size)

@@ -77,7 +77,7 @@ public final class Internet implements AutoCloseable {
                 new NetNamespace(PREFIX + number + "-" + ProcessHandle.current().pid());
         try {
             connect("bj-" + number);
-            names = inside(() -> new NameServer(new DatagramSocket(new InetSocketAddress(address(53), 53))));
+            names = new NameServer(inside(() -> new DatagramSocket(new InetSocketAddress(address(53), 53))));
         } catch (RuntimeException e) {
             namespace.close();
             throw e;
@@ -158,7 +158,10 @@ public final class Internet implements AutoCloseable {
         return authority;
     }
 
-    /** Does something in the namespace: sockets that it makes are there, and can be used from everywhere. */
+    /**
+     * Does something in the namespace: sockets that it makes are there, and can be used from everywhere. It must start no
+     * threads, virtual ones included: they, or what runs them, would be there for ever.
+     */
     public <T> T inside(Callable<T> action) {
         return namespace.inside(action);
     }

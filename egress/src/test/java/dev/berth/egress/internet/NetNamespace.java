@@ -18,6 +18,9 @@ import java.util.concurrent.CompletionException;
 /** A network namespace that {@code ip netns} made. Sockets belong to the namespace of the thread that makes them, setns(2). */
 final class NetNamespace implements AutoCloseable {
     private static final Path ALL = Path.of("/run/netns");
+    /** Of the thread that began this program, which stays where it is. */
+    private static final Path OUTSIDE = Path.of("/proc/self/ns/net");
+
     private static final int CLONE_NEWNET = 0x40000000;
     private static final MethodHandle OPEN =
             libc("open", FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.JAVA_INT));
@@ -79,16 +82,27 @@ final class NetNamespace implements AutoCloseable {
                 .toArray(String[]::new));
     }
 
-    /** Does something on a thread in the namespace: the sockets that it makes are there, whoever uses them later. */
+    /**
+     * Does something on a thread in the namespace: the sockets that it makes are there, whoever uses them later. Threads
+     * that it starts, be it to run virtual ones, would be there too, so it must not.
+     */
     <T> T inside(Callable<T> action) {
         CompletableFuture<T> result = new CompletableFuture<>();
         Thread.ofPlatform().name("in-" + name).start(() -> {
+            T done;
             try {
-                enter();
-                result.complete(action.call());
+                // Back outside before anybody is told: waking a virtual thread may start another to run it.
+                try {
+                    enter(ALL.resolve(name));
+                    done = action.call();
+                } finally {
+                    enter(OUTSIDE);
+                }
             } catch (Throwable e) {
                 result.completeExceptionally(e);
+                return;
             }
+            result.complete(done);
         });
         try {
             return result.join();
@@ -97,14 +111,13 @@ final class NetNamespace implements AutoCloseable {
         }
     }
 
-    private void enter() throws Throwable {
+    private static void enter(Path namespace) throws Throwable {
         try (Arena arena = Arena.ofConfined()) {
-            int descriptor =
-                    (int) OPEN.invokeExact(arena.allocateFrom(ALL.resolve(name).toString()), 0);
+            int descriptor = (int) OPEN.invokeExact(arena.allocateFrom(namespace.toString()), 0);
             int entered = (int) SETNS.invokeExact(descriptor, CLONE_NEWNET);
             int closed = (int) CLOSE.invokeExact(descriptor);
             if (descriptor < 0 || entered != 0 || closed != 0) {
-                throw new IllegalStateException("could not enter the network namespace " + name);
+                throw new IllegalStateException("could not enter the network namespace " + namespace);
             }
         }
     }
