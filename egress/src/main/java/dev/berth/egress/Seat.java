@@ -78,7 +78,7 @@ final class Seat {
         return () -> rides.remove(ride);
     }
 
-    void changed(Gate gate) {
+    synchronized void changed(Gate gate) {
         Allowed now = Allowed.by(policy);
         boolean wider = now.includes(allowed);
         allowed = now;

@@ -35,6 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 
 /** Programs inside, servers outside, and what comes through between them. Needs root, for the network namespace. */
 class EgressTest {
@@ -70,13 +71,18 @@ class EgressTest {
         }
 
         private static void answer(Passage passage, String how) {
+            InputStream input = passage.connection().input();
             try {
                 byte[] buffer = new byte[65_536];
-                int n = passage.connection().input().read(buffer);
+                int n = input.read(buffer);
                 passage.connection().output().write((how + "|").getBytes(StandardCharsets.ISO_8859_1));
-                passage.connection().output().write(buffer, 0, Math.max(0, n));
+                boolean waits = new String(buffer, StandardCharsets.ISO_8859_1).contains("/wait ");
+                do {
+                    passage.connection().output().write(buffer, 0, n);
+                    n = waits ? input.read(buffer) : -1;
+                } while (n >= 0);
             } catch (IOException e) {
-                throw new UncheckedIOException(e);
+                LoggerFactory.getLogger(PlainHttp.class).debug("cut", e);
             }
         }
 
@@ -426,6 +432,77 @@ class EgressTest {
             rules.network(Network.NONE);
             egress.changed(ID);
             assertThat(all(stays)).isEmpty();
+        }
+    }
+
+    @Test
+    void aChangeThatTakesAnythingAwayEndsRequestsOfWhichOnlyTheHttpSideKnowsWhereTheyGo() throws Exception {
+        Rule one = Rule.to("one.example");
+        Rule other = Rule.to("other.example");
+        rules.network(Network.restricted(one));
+        try (Socket program = inside.connect()) {
+            say(program, "GET http://one.example/wait HTTP/1.1\r\n\r\n");
+            assertThat(line(program)).startsWith("proxy|GET");
+            assertThat(line(program)).isEmpty();
+            rules.network(Network.restricted(one, other));
+            egress.changed(ID);
+            say(program, "more\r\n");
+            assertThat(line(program)).isEqualTo("more");
+            rules.network(Network.restricted(other));
+            egress.changed(ID);
+            assertThat(all(program)).isEmpty();
+        }
+    }
+
+    @Test
+    void aChangeEndsWhatTheHttpSideHasTaken() throws Exception {
+        internet.names().name("a.example", internet.address(10));
+        rules.network(Network.restricted(Rule.to("a.example")));
+        try (Socket program = tunnel("a.example:80")) {
+            say(program, "GET /wait HTTP/1.1\r\n\r\n");
+            assertThat(line(program)).startsWith("within a.example:80 plain|GET");
+            assertThat(line(program)).isEmpty();
+            rules.network(Network.restricted(Rule.to("b.example")));
+            egress.changed(ID);
+            assertThat(all(program)).isEmpty();
+        }
+    }
+
+    @Test
+    void aConnectionOnWhichNothingWasSaidYetIsCutToo() throws Exception {
+        internet.names().name("a.example", internet.address(10));
+        rules.network(Network.restricted(Rule.to("a.example")));
+        try (Socket program = tunnel("a.example:80")) {
+            rules.network(Network.NONE);
+            egress.changed(ID);
+            assertThat(all(program)).isEmpty();
+        }
+        assertThat(rules.visit().refused()).contains(Reason.NOT_ALLOWED);
+    }
+
+    @Test
+    void whatIsForgottenIsCutAndCountedAnew() throws Exception {
+        serve(7000, socket -> assertThat(socket.getInputStream().read()).isEqualTo(-1));
+        rules.network(Network.OPEN.withCaps(new Caps(1, 0, 0)));
+        try (Socket program = tunnel("mail.example:7000")) {
+            egress.forget(ID);
+            assertThat(all(program)).isEmpty();
+        }
+        rules.visit();
+        tunnel("mail.example:7000").close();
+    }
+
+    @Test
+    void anOpenNetworkCarriesAnyProtocolOnAnyPort() throws Exception {
+        serve(443, socket -> {
+            say(socket, "SSH-2.0-server\r\n");
+            say(socket, line(socket));
+        });
+        rules.network(Network.OPEN);
+        try (Socket program = tunnel("mail.example:443")) {
+            assertThat(line(program)).isEqualTo("SSH-2.0-server");
+            say(program, "SSH-2.0-client\r\n");
+            assertThat(all(program)).isEqualTo("SSH-2.0-client");
         }
     }
 

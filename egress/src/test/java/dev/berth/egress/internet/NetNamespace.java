@@ -1,6 +1,7 @@
 package dev.berth.egress.internet;
 
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -11,9 +12,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
 
 /** A network namespace that {@code ip netns} made. Sockets belong to the namespace of the thread that makes them, setns(2). */
 final class NetNamespace implements AutoCloseable {
@@ -47,39 +50,54 @@ final class NetNamespace implements AutoCloseable {
         }
     }
 
-    /** Runs ip(8) outside. */
-    static void ip(String... arguments) {
-        if (!tryIp(arguments)) {
-            throw new IllegalStateException(
-                    "could not do ip " + String.join(" ", arguments) + "; the test needs root and Debian's iproute2");
-        }
+    String name() {
+        return name;
     }
 
+    /** Runs ip(8) outside. */
+    static void ip(String... arguments) {
+        run(List.of(arguments), "");
+    }
+
+    /** Whether ip(8) could do something outside that may well not work. */
     static boolean tryIp(String... arguments) {
+        return attempt(List.of(arguments), "").isEmpty();
+    }
+
+    /** Runs many commands of ip(8) outside, in the time of one. */
+    static void batch(String... commands) {
+        run(List.of("-batch", "-"), String.join("\n", commands) + "\n");
+    }
+
+    /** Runs many commands of ip(8) inside. */
+    void batchInside(String... commands) {
+        run(List.of("-n", name, "-batch", "-"), String.join("\n", commands) + "\n");
+    }
+
+    private static void run(List<String> arguments, String input) {
+        attempt(arguments, input).ifPresent(problem -> {
+            throw new IllegalStateException("could not do ip " + String.join(" ", arguments) + " (" + problem
+                    + "); the test needs root and Debian's iproute2");
+        });
+    }
+
+    /** What went wrong, if anything. */
+    private static Optional<String> attempt(List<String> arguments, String input) {
         try {
-            Process process = new ProcessBuilder(java.util.stream.Stream.concat(
-                                    java.util.stream.Stream.of("ip"), List.of(arguments).stream())
-                            .toList())
-                    .redirectErrorStream(true)
-                    .start();
-            String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-            boolean done = process.waitFor() == 0;
-            if (!done) {
-                System.getLogger(NetNamespace.class.getName())
-                        .log(System.Logger.Level.DEBUG, "ip {0}: {1}", String.join(" ", arguments), said);
+            List<String> command =
+                    Stream.concat(Stream.of("ip"), arguments.stream()).toList();
+            Process process =
+                    new ProcessBuilder(command).redirectErrorStream(true).start();
+            try (OutputStream stdin = process.getOutputStream()) {
+                stdin.write(input.getBytes(StandardCharsets.UTF_8));
             }
-            return done;
+            String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            return process.waitFor() == 0 ? Optional.empty() : Optional.of(said.strip());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
         }
-    }
-
-    /** Runs ip(8) inside. */
-    void ipInside(String... arguments) {
-        ip(java.util.stream.Stream.concat(java.util.stream.Stream.of("-n", name), List.of(arguments).stream())
-                .toArray(String[]::new));
     }
 
     /**
