@@ -6,6 +6,7 @@ import dev.berth.gateway.http.ServerConfig;
 import dev.berth.gateway.webhook.WebhooksConfig;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.local.LocalConfig;
+import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.session.IdlePolicy;
 import dev.berth.session.SessionSpec;
 import dev.berth.session.SessionsConfig;
@@ -14,6 +15,7 @@ import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.session.job.JobsConfig;
 import dev.berth.tool.ToolSettings;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -36,7 +38,10 @@ public record ServerSettings(Values values) {
                 values.get(Settings.RUNTIME),
                 values.get(Settings.STORE),
                 values.get(Settings.POOL).orElse(0L),
-                warm);
+                warm,
+                new NetworkConfig(
+                        values.get(Settings.NETWORK_RANGE),
+                        values.get(Settings.NETWORK_RESOLVERS).orElse(List.of())));
     }
 
     public Path templates() {

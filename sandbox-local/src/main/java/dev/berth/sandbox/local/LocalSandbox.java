@@ -89,9 +89,9 @@ final class LocalSandbox implements Sandbox {
         this.box = box;
         this.record = record;
         this.template = template;
-        this.wayOut = new WayOut(this, outlet);
         this.onDestroyed = onDestroyed;
         this.cgroup = machine.cgroups().of(box.name());
+        this.wayOut = new WayOut(this, outlet, machine.network(), box.name(), cgroup::pids);
         this.disk = new DiskLimit(machine.store());
         this.commands = new Commands(template, this::mountedRoot);
         Accounts.Account owner = machine.owners().of(template);
@@ -114,10 +114,12 @@ final class LocalSandbox implements Sandbox {
             // A server killed while it mounted or rolled back leaves half a root, or one of the tree before. Whoever
             // needs the files mounts what the record says.
             box.unmount();
+            wayOut.close();
             return;
         }
         paused = cgroup.frozen();
         link = listen();
+        wayOut.takeUp(record.network());
     }
 
     /** Gives a booted box of the warm pool its identity. */
@@ -233,7 +235,7 @@ final class LocalSandbox implements Sandbox {
 
     @Override
     public void network(Network network) {
-        WayOut.check(network);
+        WayOut.check(machine, runtime, network);
         transition(
                 "change the network of",
                 () -> wayOut.change(link, paused, record.network(), network, kept -> {
@@ -366,6 +368,7 @@ final class LocalSandbox implements Sandbox {
     /** Removes every trace of a box, whatever state it is in. This can be repeated. */
     static void remove(Machine machine, Box box, String tree) throws IOException {
         removeCgroup(machine, box.name());
+        machine.network().disconnect(box.name());
         box.unmount();
         machine.store().delete(tree);
         box.delete();
@@ -483,6 +486,7 @@ final class LocalSandbox implements Sandbox {
                 // It has added what it holds to be harmless to the devices that may be used.
                 cgroup.create();
             }
+            wayOut.open(record.network());
             template.start().ifPresent(this::runInBackground);
         } catch (RuntimeException | IOException e) {
             endProcesses();
@@ -523,6 +527,7 @@ final class LocalSandbox implements Sandbox {
         closeLink(SandboxException.gone("the sandbox was stopped while this ran"));
         cgroup.kill(KILL_PATIENCE);
         paused = false;
+        wayOut.close();
         box.clearRuntimeState();
     }
 

@@ -6,6 +6,7 @@ import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.cgroup.Cgroups;
 import dev.berth.sandbox.local.linux.Directories;
 import dev.berth.sandbox.local.linux.Mounts;
+import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.sandbox.local.store.StoreKind;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -37,7 +38,7 @@ public final class TestMachine implements AutoCloseable {
         } catch (IOException e) {
             throw new java.io.UncheckedIOException(e);
         }
-        config = new LocalConfig(data, templates(), runtime, store, POOL, warm);
+        config = new LocalConfig(data, templates(), runtime, store, POOL, warm, NetworkConfig.DEFAULT);
         provider = LocalProvider.open(config);
     }
 

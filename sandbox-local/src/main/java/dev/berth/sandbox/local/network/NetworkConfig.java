@@ -3,9 +3,7 @@ package dev.berth.sandbox.local.network;
 import dev.berth.sandbox.SandboxException;
 import java.net.Inet4Address;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /**
  * What the open network is told at its start.
@@ -37,15 +35,5 @@ public record NetworkConfig(Optional<String> range, List<String> resolvers) {
         if (resolvers.size() > Resolvers.MOST) {
             throw SandboxException.invalid("sandboxes have at most " + Resolvers.MOST + " resolvers");
         }
-    }
-
-    /** What {@code BERTH_NETWORK_RANGE} and {@code BERTH_NETWORK_RESOLVERS}, with commas between them, say. */
-    public static NetworkConfig fromEnvironment(Map<String, String> env) {
-        return new NetworkConfig(
-                Optional.ofNullable(env.get("BERTH_NETWORK_RANGE")).filter(range -> !range.isBlank()),
-                Stream.of(env.getOrDefault("BERTH_NETWORK_RESOLVERS", "").split(","))
-                        .map(String::strip)
-                        .filter(resolver -> !resolver.isEmpty())
-                        .toList());
     }
 }
