@@ -19,7 +19,12 @@ import java.util.stream.Collectors;
  * nothing. Each text can be given again, whatever is there: what it removes it declares first.
  */
 final class Ruleset {
-    private static final long SMALLEST_BURST = 256 * 1024;
+    /** So that programs learn it at once. The kernel sends few of these messages, but resets whenever it is asked to. */
+    private static final String REFUSED_TCP = "meta l4proto tcp reject with tcp reset";
+
+    private static final String REFUSED = "reject with icmpx type admin-prohibited";
+    private static final long LEAST_AT_ONCE = 256 * 1024;
+    private static final long LEAST_BURST = 1024;
     /** Names that programs inside ask; the machine's resolvers answer. */
     private static final String DNS = "169.254.209.";
 
@@ -72,6 +77,7 @@ final class Ruleset {
                     "add element inet T lent { "
                             + lent.stream().map(name -> '"' + name + '"').collect(joining()) + " }");
         }
+        chain(text, "refused", REFUSED_TCP, REFUSED);
         chain(
                 text,
                 "early { type filter hook prerouting priority raw; policy accept; }",
@@ -87,17 +93,21 @@ final class Ruleset {
                 text,
                 "input { type filter hook input priority filter; policy accept; }",
                 "iifgroup G iifname vmap @here",
-                "iifgroup G reject with icmpx type admin-prohibited");
+                "iifgroup G " + REFUSED_TCP,
+                "iifgroup G " + REFUSED);
         chain(
                 text,
                 "output { type filter hook output priority filter; policy accept; }",
-                "oifgroup G icmp type { destination-unreachable, time-exceeded } ct state related accept",
+                // What the machine says itself: that something is refused, or too large, or on no way.
+                "oifgroup G icmp type { destination-unreachable, time-exceeded } accept",
+                "oifgroup G tcp flags & rst == rst accept",
                 "oifgroup G oifname vmap @to",
                 "oifgroup G drop");
         chain(
                 text,
                 "forward { type filter hook forward priority filter; policy accept; }",
-                "iifgroup G oifname \"" + Links.PREFIX + "*\" reject with icmpx type admin-prohibited",
+                "iifgroup G oifname \"" + Links.PREFIX + "*\" " + REFUSED_TCP,
+                "iifgroup G oifname \"" + Links.PREFIX + "*\" " + REFUSED,
                 "iifgroup G iifname vmap @from",
                 "iifgroup G drop",
                 "oifgroup G oifname vmap @to",
@@ -128,9 +138,8 @@ final class Ruleset {
 
         List<String> sent = new ArrayList<>();
         sent.add("icmp type { destination-unreachable, time-exceeded } ct state related accept");
-        sent.add("meta l4proto != { tcp, udp } reject with icmpx type admin-prohibited");
-        sent.add("ct state new ct count over " + connections(network.caps())
-                + " reject with icmpx type admin-prohibited");
+        sent.add("meta l4proto != { tcp, udp } " + REFUSED);
+        sent.add("ct state new ct count over " + connections(network.caps()) + " goto refused");
         sent.addAll(ceilings);
         sent.add("counter name \"out-" + box + "\" accept");
         rules(text, "sent-" + box, sent);
@@ -144,7 +153,7 @@ final class Ruleset {
         allowed.forEach(rule -> permits.add(
                 "ip daddr " + rule.to() + " meta l4proto { tcp, udp } th dport " + ports(rule) + " goto sent-" + box));
         rules(text, "here-" + box, permits);
-        permits.add("ip daddr @closed reject with icmpx type admin-prohibited");
+        permits.add("ip daddr @closed goto refused");
         permits.add("goto sent-" + box);
         rules(text, "from-" + box, permits);
 
@@ -225,9 +234,11 @@ final class Ruleset {
             rules.add("quota name \"all-" + box + "\" drop");
         }
         if (caps.bytesPerSecond() > 0) {
-            // What is over is dropped, which TCP takes for the speed of the way. The kernel hands on packets of up to
-            // 64 KiB between the two ends; a burst below that would let none pass.
-            long burst = Math.max(caps.bytesPerSecond(), SMALLEST_BURST);
+            // What is over is dropped, which TCP takes for the speed of the way. The kernel lets a second's worth pass
+            // at
+            // once, and the burst on top of it. It hands on packets of up to 64 KiB between the two ends; with less at
+            // once none of those would pass.
+            long burst = Math.max(LEAST_AT_ONCE - caps.bytesPerSecond(), LEAST_BURST);
             add(
                     text,
                     "add limit inet T speed-" + box + " { rate over " + caps.bytesPerSecond() + " bytes/second burst "
@@ -243,7 +254,7 @@ final class Ruleset {
 
     private void chain(StringBuilder text, String chain, String... rules) {
         add(text, "add chain inet T " + chain);
-        String name = chain.substring(0, chain.indexOf(' '));
+        String name = chain.split(" ", 2)[0];
         add(text, "flush chain inet T " + name);
         rules(text, name, List.of(rules));
     }
