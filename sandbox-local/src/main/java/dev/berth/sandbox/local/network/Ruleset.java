@@ -152,7 +152,10 @@ final class Ruleset {
         permits.add("ip daddr @resolvers ct status dnat meta l4proto { tcp, udp } th dport 53 goto sent-" + box);
         allowed.forEach(rule -> permits.add(
                 "ip daddr " + rule.to() + " meta l4proto { tcp, udp } th dport " + ports(rule) + " goto sent-" + box));
-        rules(text, "here-" + box, permits);
+        List<String> here = new ArrayList<>(permits);
+        // Said here: at the end of a chain that was gone to, the policy of the first one decides, which is to accept.
+        here.add("goto refused");
+        rules(text, "here-" + box, here);
         permits.add("ip daddr @closed goto refused");
         permits.add("goto sent-" + box);
         rules(text, "from-" + box, permits);
