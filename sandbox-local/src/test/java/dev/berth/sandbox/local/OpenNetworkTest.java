@@ -147,7 +147,7 @@ class OpenNetworkTest {
                 String plain = address.getHostAddress().replaceAll("%.*", "");
                 assertThat(ask(sandbox, plain, tcp.getLocalPort(), "x"))
                         .as(plain)
-                        .isEqualTo(address instanceof Inet4Address ? REFUSED : "failed 101");
+                        .startsWith(address instanceof Inet4Address ? REFUSED : "failed ");
                 python(sandbox, ASK_UDP.replace("settimeout(4)", "settimeout(0.2)"), plain, "" + udp.getLocalPort());
             }
             udp.setSoTimeout(300);

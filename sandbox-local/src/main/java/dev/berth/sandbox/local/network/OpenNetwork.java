@@ -39,7 +39,7 @@ public final class OpenNetwork {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static final Path LOCK = Path.of("/run/berth-network.lock");
     private static final Path MOST_CONNECTIONS = Path.of("/proc/sys/net/netfilter/nf_conntrack_max");
-    /** Which is what a machine of 256 MB remembers. */
+    /** What can be spared on any machine. */
     private static final long FEW_CONNECTIONS = 8192;
 
     private final Path boxes;
@@ -316,12 +316,17 @@ public final class OpenNetwork {
         return boxes.resolve(box);
     }
 
-    /** An eighth of what the machine can remember, so that a few that use all they may leave some to the others. */
+    /**
+     * An eighth of what the machine can remember, so that a few that use all they may leave some to the others. What it
+     * can is unknown, and reads as 0, until its kernel has begun to.
+     */
     private static long mostConnections() {
         try {
-            return Math.max(1, Long.parseLong(Files.readString(MOST_CONNECTIONS).strip()) / 8);
+            return Math.max(
+                    FEW_CONNECTIONS,
+                    Long.parseLong(Files.readString(MOST_CONNECTIONS).strip()) / 8);
         } catch (IOException | NumberFormatException e) {
-            return FEW_CONNECTIONS; // the kernel has not begun to remember any
+            return FEW_CONNECTIONS;
         }
     }
 }
