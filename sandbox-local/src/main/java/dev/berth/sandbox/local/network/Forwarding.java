@@ -59,7 +59,7 @@ final class Forwarding {
     }
 
     private boolean isRouter() throws IOException {
-        return "1".equals(Files.readString(settings.resolve("ip_forward")).strip());
+        return "1".equals(Files.readAllLines(settings.resolve("ip_forward")).getFirst());
     }
 
     private List<String> others() throws IOException {
@@ -81,7 +81,7 @@ final class Forwarding {
     private void set(String name, String setting, String value) throws IOException {
         Path file = settings.resolve("conf").resolve(name).resolve(setting);
         try {
-            if (!value.equals(Files.readString(file).strip())) {
+            if (!value.equals(Files.readAllLines(file).getFirst())) {
                 Files.writeString(file, value);
             }
         } catch (NoSuchFileException e) {

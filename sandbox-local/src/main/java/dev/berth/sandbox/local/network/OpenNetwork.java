@@ -317,14 +317,17 @@ public final class OpenNetwork {
     }
 
     /**
-     * An eighth of what the machine can remember, so that a few that use all they may leave some to the others. What it
-     * can is unknown, and reads as 0, until its kernel has begun to.
+     * An eighth of what the machine can remember, so that a few that use all they may leave some to the others. A setting
+     * has to be read by one call of read(2), as readAllLines does: the kernel gives nothing at an offset.
      */
     private static long mostConnections() {
         try {
             return Math.max(
                     FEW_CONNECTIONS,
-                    Long.parseLong(Files.readString(MOST_CONNECTIONS).strip()) / 8);
+                    Long.parseLong(Files.readAllLines(MOST_CONNECTIONS)
+                                    .getFirst()
+                                    .strip())
+                            / 8);
         } catch (IOException | NumberFormatException e) {
             return FEW_CONNECTIONS;
         }
