@@ -147,6 +147,13 @@ public record Network(Mode mode, List<Rule> allow, List<String> secrets, Caps ca
                     bytesPerSecond == 0 || bytesPerSecond >= 1024,
                     "bytes per second has to be 0 (no ceiling) or at least 1024");
         }
+
+        /** Not the one of Network, whose constants need this class to be ready, whichever is used first. */
+        private static void check(boolean holds, String message) {
+            if (!holds) {
+                throw SandboxException.invalid(message);
+            }
+        }
     }
 
     public static final Network NONE = new Network(Mode.NONE, List.of(), List.of(), Caps.DEFAULT);

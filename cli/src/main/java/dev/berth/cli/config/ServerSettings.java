@@ -6,6 +6,7 @@ import dev.berth.gateway.http.ServerConfig;
 import dev.berth.gateway.webhook.WebhooksConfig;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.local.LocalConfig;
+import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.session.IdlePolicy;
 import dev.berth.session.SessionSpec;
 import dev.berth.session.SessionsConfig;
@@ -38,7 +39,10 @@ public record ServerSettings(Values values) {
                 values.get(Settings.RUNTIME),
                 values.get(Settings.STORE),
                 values.get(Settings.POOL).orElse(0L),
-                warm);
+                warm,
+                new NetworkConfig(
+                        values.get(Settings.NETWORK_RANGE),
+                        values.get(Settings.NETWORK_RESOLVERS).orElse(List.of())));
     }
 
     public Path templates() {

@@ -12,6 +12,7 @@ import dev.berth.sandbox.Destination;
 import dev.berth.sandbox.Destination.Domain;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
+import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.sandbox.local.store.StoreKind;
 import dev.berth.sandbox.local.template.TemplateName;
 import dev.berth.session.artifact.ArtifactsConfig;
@@ -192,6 +193,16 @@ public final class Settings {
             "How files are kept: on btrfs where it can be had, or plain, without disk limits.");
     public static final Setting<Optional<Long>> POOL = Setting.optional(
             "pool", Types.SIZE, "a share of the free disk", "The size of the btrfs pool file, if one has to be made.");
+    public static final Setting<Optional<String>> NETWORK_RANGE = Setting.optional(
+            "network.range",
+            checked(Type.of("RANGE", text -> text), Settings::networkRange),
+            "one that is free on the machine",
+            "Where sandboxes with an open network get their addresses from, such as 10.209.0.0/16.");
+    public static final Setting<Optional<List<String>>> NETWORK_RESOLVERS = Setting.optional(
+            "network.resolvers",
+            checked(Types.WORDS, words -> new NetworkConfig(Optional.empty(), words).resolvers()),
+            "those of the machine",
+            "Who answers programs in an open network that ask for names, by addresses such as 9.9.9.9.");
 
     public static final Setting<Duration> TOOLS_TIMEOUT =
             Setting.of("tools.timeout", Types.TIME, "30s", "How long a call may take that does not say.");
@@ -344,7 +355,9 @@ public final class Settings {
                         OIDC_AUDIENCE,
                         OIDC_TENANT_CLAIM,
                         OIDC_ADMIN_ROLE));
-        parts.put("Sandboxes", List.of(PROVIDER, RUNTIME, TEMPLATES, TEMPLATE, WARM, STORE, POOL));
+        parts.put(
+                "Sandboxes",
+                List.of(PROVIDER, RUNTIME, TEMPLATES, TEMPLATE, WARM, STORE, POOL, NETWORK_RANGE, NETWORK_RESOLVERS));
         parts.put(
                 "Sessions",
                 List.of(
@@ -392,6 +405,10 @@ public final class Settings {
                 throw new UsageException("Berth has no provider for '" + name + "' yet; take local, or unset it");
             default -> throw new UsageException("there is no provider '" + name + "'; take local");
         };
+    }
+
+    private static String networkRange(String range) {
+        return new NetworkConfig(Optional.of(range), List.of()).range().orElseThrow();
     }
 
     private static Map<String, Integer> warm(Map<String, Integer> counts) {

@@ -5,6 +5,7 @@ import dev.berth.sandbox.Destination.Cidr;
 import dev.berth.sandbox.Destination.Domain;
 import dev.berth.sandbox.Network;
 import dev.berth.sandbox.Network.Rule;
+import dev.berth.sandbox.PublicAddresses;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.Collection;

@@ -1,4 +1,4 @@
-package dev.berth.egress.policy;
+package dev.berth.sandbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
