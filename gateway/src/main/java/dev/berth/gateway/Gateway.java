@@ -27,6 +27,7 @@ import dev.berth.gateway.auth.RateLimits;
 import dev.berth.gateway.config.SandboxConfigs;
 import dev.berth.gateway.config.Sealer;
 import dev.berth.gateway.egress.Networks;
+import dev.berth.gateway.egress.RunningCalls;
 import dev.berth.gateway.egress.SecretBook;
 import dev.berth.gateway.http.Admission;
 import dev.berth.gateway.http.Contract;
@@ -125,7 +126,8 @@ public final class Gateway implements AutoCloseable {
                 random);
         Approvals approvals = new Approvals(
                 database, sealer, sessions, random, config.features().approvalPatience());
-        Calls calls = new Calls(sessions, approvals, artifacts, config.tools());
+        RunningCalls running = new RunningCalls();
+        Calls calls = new Calls(sessions, approvals, artifacts, config.tools(), running);
         EventApi events = new EventApi(sessions, config.server().heartbeat());
         Terminals terminals = new Terminals(sessions);
         TerminalApi terminalApi = new TerminalApi(sessions, terminals, contract);
