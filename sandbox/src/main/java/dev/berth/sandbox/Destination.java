@@ -117,7 +117,8 @@ public sealed interface Destination {
     private static InetAddress address(String text, String host) {
         try {
             // Only the usual spelling: others (127.1, 010.0.0.1) mean different hosts to different programs.
-            if (host.indexOf(':') < 0 && !host.matches("((0|[1-9][0-9]{0,2})\\.){3}(0|[1-9][0-9]{0,2})")) {
+            if (host.indexOf('%') >= 0
+                    || (host.indexOf(':') < 0 && !host.matches("((0|[1-9][0-9]{0,2})\\.){3}(0|[1-9][0-9]{0,2})"))) {
                 throw new IllegalArgumentException();
             }
             return InetAddress.ofLiteral(host);

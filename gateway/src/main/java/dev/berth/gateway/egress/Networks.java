@@ -1,11 +1,13 @@
 package dev.berth.gateway.egress;
 
 import dev.berth.sandbox.Capability;
+import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.Network;
 import dev.berth.sandbox.SandboxException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.function.Supplier;
 import tools.jackson.databind.JsonNode;
 
 /** Which networks sandboxes of this server can have. */
@@ -29,28 +31,28 @@ public final class Networks {
      *     else, such as secrets that the tenant has not
      */
     public Network read(String tenant, JsonNode json, String place) {
-        Network network;
-        List<String> problems;
-        try {
-            network = NetworkJson.read(json);
-            problems = unknownSecrets(tenant, network.secrets());
-        } catch (SandboxException e) {
-            network = Network.NONE;
-            problems = NetworkJson.errors(e);
-        }
-        if (!problems.isEmpty()) {
-            List<String> placed = problems.stream().map(place::concat).toList();
-            throw SandboxException.invalid(String.join("; ", placed)).with(SandboxException.ERRORS, placed);
+        Network network = placed(place, () -> NetworkJson.read(json));
+        if (!network.secrets().isEmpty()) {
+            placed(place + "secrets: ", () -> {
+                secrets.check(tenant, network.secrets());
+                return network;
+            });
         }
         requireSupported(network);
         return network;
     }
 
-    private List<String> unknownSecrets(String tenant, List<String> named) {
-        List<String> unknown = named.isEmpty() ? List.of() : secrets.unknown(tenant, named);
-        return unknown.stream()
-                .map(name -> "secrets[" + named.indexOf(name) + "]: there is no secret '" + name + "'; set it first")
-                .toList();
+    private static Network placed(String place, Supplier<Network> reading) {
+        try {
+            return reading.get();
+        } catch (SandboxException e) {
+            if (e.code() != ErrorCode.INVALID) {
+                throw e;
+            }
+            List<String> problems =
+                    NetworkJson.errors(e).stream().map(place::concat).toList();
+            throw SandboxException.invalid(String.join("; ", problems)).with(SandboxException.ERRORS, problems);
+        }
     }
 
     /** @throws SandboxException {@code unsupported} for what the provider cannot enforce */

@@ -2,6 +2,7 @@ package dev.berth.gateway.egress;
 
 import dev.berth.egress.policy.Binding;
 import dev.berth.egress.policy.Use;
+import dev.berth.sandbox.SandboxException;
 import dev.berth.session.SessionKey;
 import java.util.List;
 import java.util.Map;
@@ -12,8 +13,8 @@ public interface SecretBook {
     /** Of a server without secrets. */
     SecretBook NONE = new SecretBook() {
         @Override
-        public List<String> unknown(String tenant, List<String> names) {
-            return List.copyOf(names);
+        public void check(String tenant, List<String> names) {
+            throw SandboxException.invalid("this server has no secrets");
         }
 
         @Override
@@ -35,8 +36,8 @@ public interface SecretBook {
         public void used(SessionKey session, Use use) {}
     };
 
-    /** Those of these names that a tenant has no secret of. */
-    List<String> unknown(String tenant, List<String> names);
+    /** @throws SandboxException {@code invalid} if no session of a tenant can have these, with every reason */
+    void check(String tenant, List<String> names);
 
     /** How those of these names that are there are bound now, with the placeholders that this session has for them. */
     List<Binding> bindings(SessionKey session, List<String> names);

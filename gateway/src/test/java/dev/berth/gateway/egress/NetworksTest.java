@@ -95,8 +95,7 @@ class NetworksTest {
     void namesTheSecretsThatAreNotThere() {
         assertThat(errors("{\"mode\": \"open\", \"secrets\": [\"MODEL_KEY\", \"GIT\", \"OTHER\"]}"))
                 .containsExactly(
-                        "network.secrets[1]: there is no secret 'GIT'; set it first",
-                        "network.secrets[2]: there is no secret 'OTHER'; set it first");
+                        "network.secrets: there is no secret 'GIT'", "network.secrets: there is no secret 'OTHER'");
     }
 
     @ParameterizedTest
@@ -116,10 +115,14 @@ class NetworksTest {
     /** The tenant {@code acme} has a secret MODEL_KEY. */
     private record OneSecret() implements SecretBook {
         @Override
-        public List<String> unknown(String tenant, List<String> names) {
-            return names.stream()
+        public void check(String tenant, List<String> names) {
+            List<String> problems = names.stream()
                     .filter(name -> !tenant.equals("acme") || !name.equals("MODEL_KEY"))
+                    .map(name -> "there is no secret '" + name + "'")
                     .toList();
+            if (!problems.isEmpty()) {
+                throw SandboxException.invalid("no").with(SandboxException.ERRORS, problems);
+            }
         }
 
         @Override
