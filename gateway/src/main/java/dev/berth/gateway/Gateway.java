@@ -24,7 +24,9 @@ import dev.berth.gateway.auth.ApiKeys;
 import dev.berth.gateway.auth.Authenticator;
 import dev.berth.gateway.auth.OidcTokens;
 import dev.berth.gateway.auth.RateLimits;
+import dev.berth.gateway.config.Resealing;
 import dev.berth.gateway.config.SandboxConfigs;
+import dev.berth.gateway.config.SealedColumn;
 import dev.berth.gateway.config.Sealer;
 import dev.berth.gateway.egress.Networks;
 import dev.berth.gateway.egress.RunningCalls;
@@ -40,9 +42,12 @@ import dev.berth.gateway.mcp.ArtifactResources;
 import dev.berth.gateway.mcp.McpApi;
 import dev.berth.gateway.mcp.McpTransport;
 import dev.berth.gateway.preview.PreviewHandler;
+import dev.berth.gateway.secret.SecretApi;
+import dev.berth.gateway.secret.Secrets;
 import dev.berth.gateway.skill.Skills;
 import dev.berth.gateway.terminal.Terminals;
 import dev.berth.gateway.webhook.Webhooks;
+import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.session.Sessions;
 import dev.berth.session.artifact.Artifacts;
@@ -58,11 +63,13 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -78,6 +85,8 @@ public final class Gateway implements AutoCloseable {
     private final McpTransport mcp;
     private final Jobs jobs;
     private final Webhooks webhooks;
+    private final Secrets secrets;
+    private final Thread resealer;
     private final ScheduledExecutorService housekeeping;
 
     private Gateway(
@@ -89,6 +98,8 @@ public final class Gateway implements AutoCloseable {
             McpTransport mcp,
             Jobs jobs,
             Webhooks webhooks,
+            Secrets secrets,
+            Thread resealer,
             ScheduledExecutorService housekeeping) {
         this.server = server;
         this.sessions = sessions;
@@ -98,6 +109,8 @@ public final class Gateway implements AutoCloseable {
         this.mcp = mcp;
         this.jobs = jobs;
         this.webhooks = webhooks;
+        this.secrets = secrets;
+        this.resealer = resealer;
         this.housekeeping = housekeeping;
     }
 
@@ -109,7 +122,9 @@ public final class Gateway implements AutoCloseable {
             PrometheusMeterRegistry meters) {
         Contract contract = Contract.load();
         ApiKeys keys = new ApiKeys(database);
-        Sealer sealer = new Sealer(config.sealingKey());
+        Sealer sealer = new Sealer(config.sealingKeys().get());
+        Resealing resealing = new Resealing(database, sealer, sealed());
+        Secrets secrets = new Secrets(database, sealer, config.features().plainSecrets(), InstantSource.system());
         SandboxConfigs configs = new SandboxConfigs(database, sealer, InstantSource.system());
         Skills skills = new Skills(database);
         SecureRandom random = new SecureRandom();
@@ -153,6 +168,11 @@ public final class Gateway implements AutoCloseable {
         endpoints.putAll(new WebhookApi(webhooks).endpoints());
         endpoints.putAll(new KeyApi(keys).endpoints());
         endpoints.putAll(new TenantApi(sessions).endpoints());
+        endpoints.putAll(new SecretApi(secrets, () -> {
+                    sealer.keys(config.sealingKeys().get());
+                    return resealing.run();
+                })
+                .endpoints());
         contract.operations().stream()
                 .filter(Operation::streams)
                 .forEach(operation -> endpoints.compute(
@@ -184,10 +204,31 @@ public final class Gateway implements AutoCloseable {
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
         every(housekeeping, Duration.ofSeconds(5), "approvals", approvals::sweep);
         every(housekeeping, Duration.ofSeconds(5), "idempotency", idempotency::sweep);
+        every(housekeeping, Duration.ofSeconds(5), "uses of secrets", secrets::writeUses);
         every(housekeeping, Duration.ofMinutes(10), "MCP sessions", mcp::sweep);
         every(housekeeping, Duration.ofMinutes(10), "artifacts", artifacts::sweep);
         every(housekeeping, Duration.ofHours(6), "content of artifacts", artifacts::sweepContent);
-        return new Gateway(server, sessions, terminals, previews, keys, mcp, jobs, webhooks, housekeeping);
+        Thread resealer = Thread.ofVirtual().name("reseal").start(() -> reseal(resealing));
+        return new Gateway(
+                server, sessions, terminals, previews, keys, mcp, jobs, webhooks, secrets, resealer, housekeeping);
+    }
+
+    private static List<SealedColumn> sealed() {
+        return Stream.of(
+                        List.of(SandboxConfigs.SEALED, Webhooks.SEALED, Idempotency.SEALED),
+                        Approvals.SEALED,
+                        Secrets.SEALED)
+                .flatMap(List::stream)
+                .toList();
+    }
+
+    /** What an older key has sealed, at every start. Until it is done, and if it fails, that key still opens it. */
+    private static void reseal(Resealing resealing) {
+        try {
+            var _ = resealing.run();
+        } catch (RuntimeException e) {
+            LOG.atWarn().setCause(e).log("reseal.failed");
+        }
     }
 
     /** A task that fails is tried again the next time, as the database may be away for a while. */
@@ -213,6 +254,11 @@ public final class Gateway implements AutoCloseable {
         return keys;
     }
 
+    /** What sessions may use on their way out. */
+    public Secrets secrets() {
+        return secrets;
+    }
+
     @Override
     public void close() {
         sessions.signals().close(); // or the server would wait for those who only watch
@@ -223,5 +269,18 @@ public final class Gateway implements AutoCloseable {
         housekeeping.shutdownNow();
         jobs.close();
         webhooks.close();
+        endSecrets();
+    }
+
+    private void endSecrets() {
+        resealer.interrupt();
+        try {
+            resealer.join();
+            secrets.writeUses();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (SandboxException e) {
+            LOG.atWarn().addKeyValue("error", e.getMessage()).log("secrets.uses.lost");
+        }
     }
 }

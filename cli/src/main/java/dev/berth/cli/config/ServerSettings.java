@@ -14,8 +14,10 @@ import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.session.job.JobsConfig;
 import dev.berth.tool.ToolSettings;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** What each part of the server is told, made of the settings. */
 public record ServerSettings(Values values) {
@@ -89,12 +91,13 @@ public record ServerSettings(Values values) {
                 values.get(Settings.BODY_MAX));
     }
 
-    public GatewayConfig gateway(String adminKey, byte[] sealingKey) {
-        return GatewayConfig.of(http(), data(), adminKey, sealingKey)
+    public GatewayConfig gateway(String adminKey, Supplier<List<byte[]>> sealingKeys) {
+        return GatewayConfig.of(http(), data(), adminKey, sealingKeys)
                 .withTools(ToolSettings.DEFAULT.withTimeouts(
                         values.get(Settings.TOOLS_TIMEOUT), values.get(Settings.TOOLS_LONGEST_TIMEOUT)))
                 .withRates(values.get(Settings.RATE_PER_SECOND), values.get(Settings.RATE_BURST))
                 .withOidc(oidc())
+                .withPlainSecrets(values.get(Settings.EGRESS_PLAIN_SECRETS))
                 .withApprovalPatience(values.get(Settings.APPROVAL_TIMEOUT))
                 .withArtifacts(new ArtifactsConfig(
                         data().resolve("artifacts"),

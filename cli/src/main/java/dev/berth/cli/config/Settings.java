@@ -8,6 +8,8 @@ import dev.berth.archive.s3.S3Config;
 import dev.berth.cli.args.Option;
 import dev.berth.cli.args.UsageException;
 import dev.berth.gateway.auth.ApiKeys;
+import dev.berth.sandbox.Destination;
+import dev.berth.sandbox.Destination.Domain;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.store.StoreKind;
@@ -104,6 +106,29 @@ public final class Settings {
             checked(Types.CONTENT, Settings::longEnough),
             "<data>/keys/preview, made at the first start",
             "A file with the secret that preview links are signed with; the same on all servers of a database.");
+
+    public static final Setting<Optional<String>> SEALING_KEY = Setting.optional(
+                    "key.sealing",
+                    Type.of("KEY,…", Settings::sealingKeys),
+                    "those in <data>/keys/sealing, made at the first start",
+                    "Keys by which secrets in the database are sealed, the newest first; they go before those that are kept.")
+            .variable("BERTH_SEALING_KEY")
+            .asSecret();
+    public static final Setting<Optional<Path>> SEALING_KEY_FILE = Setting.optional(
+            "sealing.key-file",
+            Types.PATH,
+            "none",
+            "A file with more of them, one a line; the same on all servers of a database.");
+    public static final Setting<List<Domain>> EGRESS_PLAIN_SECRETS = new Setting<>(
+            "egress.plain-secrets",
+            Type.of("HOST,…", Settings::domains),
+            List.<Domain>of(),
+            "none",
+            "BERTH_EGRESS_PLAIN_SECRETS",
+            List.of(),
+            Optional.<Option<String>>empty(),
+            false,
+            "Hosts to which secrets may go without TLS, such as llm.internal or *.lan; whoever is on the way can read them.");
 
     public static final Setting<Optional<String>> OIDC_ISSUER = Setting.optional(
             "oidc.issuer",
@@ -311,6 +336,9 @@ public final class Settings {
                         API_KEY,
                         ADMIN_KEY,
                         PREVIEW_SECRET_FILE,
+                        SEALING_KEY,
+                        SEALING_KEY_FILE,
+                        EGRESS_PLAIN_SECRETS,
                         OIDC_ISSUER,
                         OIDC_JWKS,
                         OIDC_AUDIENCE,
@@ -408,6 +436,27 @@ public final class Settings {
     private static String key(String text) {
         ApiKeys.check(text);
         return text;
+    }
+
+    private static String sealingKeys(String text) {
+        for (String key : text.split("[,\\s]+")) {
+            if (!key.matches("[0-9a-fA-F]{64}")) {
+                throw new UsageException(
+                        "a key for sealing has 64 hexadecimal digits; make one with 'openssl rand -hex 32'");
+            }
+        }
+        return text;
+    }
+
+    private static List<Domain> domains(String text) {
+        return Types.WORDS.reader().apply(text).stream()
+                .map(host -> {
+                    if (Destination.parse(host) instanceof Domain domain) {
+                        return domain;
+                    }
+                    throw new UsageException("'" + host + "' is an address; secrets are bound to names");
+                })
+                .toList();
     }
 
     private static String longEnough(String secret) {
