@@ -81,6 +81,8 @@ public final class LocalProvider implements SandboxProvider {
     private final ScheduledExecutorService housekeeping = Executors.newScheduledThreadPool(
             2, Thread.ofPlatform().daemon().name("local-housekeeping").factory());
 
+    private volatile Outlet outlet = (_, _) -> {};
+
     private LocalProvider(Machine machine, String location, LocalConfig config) {
         this.machine = machine;
         this.location = location;
@@ -155,7 +157,6 @@ public final class LocalProvider implements SandboxProvider {
     public Set<Capability> capabilities() {
         Set<Capability> all = EnumSet.allOf(Capability.class);
         all.removeAll(runtime(runtime).missing());
-        all.remove(Capability.OUTLET);
         all.remove(Capability.OPEN_NETWORK);
         if (!machine.store().enforcesLimits()) {
             all.remove(Capability.DISK_LIMIT);
@@ -173,7 +174,9 @@ public final class LocalProvider implements SandboxProvider {
     }
 
     @Override
-    public void outlet(Outlet outlet) {}
+    public void outlet(Outlet newOutlet) {
+        outlet = newOutlet;
+    }
 
     public TemplateStore templates() {
         return machine.templates();
@@ -204,6 +207,7 @@ public final class LocalProvider implements SandboxProvider {
     }
 
     private Sandbox create(SandboxSpec spec, boolean ephemeral) {
+        WayOut.check(spec.network());
         try (var _ = warm.busy()) {
             return switch (spec.origin()) {
                 case Origin.Template named -> fromTemplate(spec, named.name(), ephemeral);
@@ -441,6 +445,7 @@ public final class LocalProvider implements SandboxProvider {
                 box,
                 record,
                 template,
+                (source, connection) -> outlet.take(source, connection),
                 gone -> {
                     if (gone.record().id().isPresent()) {
                         // The name may belong to another by now.

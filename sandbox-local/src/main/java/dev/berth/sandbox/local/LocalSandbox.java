@@ -9,6 +9,7 @@ import dev.berth.sandbox.Connection;
 import dev.berth.sandbox.Limit;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.Network;
+import dev.berth.sandbox.Outlet;
 import dev.berth.sandbox.RunningCommand;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
@@ -62,6 +63,7 @@ final class LocalSandbox implements Sandbox {
     private final RootFiles files;
     private final MountPoints mountPoints;
     private final Commands commands;
+    private final WayOut wayOut;
     private final ReentrantLock lifecycle = new ReentrantLock();
     private final Consumer<LocalSandbox> onDestroyed;
 
@@ -79,6 +81,7 @@ final class LocalSandbox implements Sandbox {
             Box box,
             BoxRecord record,
             Template template,
+            Outlet outlet,
             Consumer<LocalSandbox> onDestroyed) {
         this.machine = machine;
         this.runtime = runtime;
@@ -86,6 +89,7 @@ final class LocalSandbox implements Sandbox {
         this.box = box;
         this.record = record;
         this.template = template;
+        this.wayOut = new WayOut(this, outlet);
         this.onDestroyed = onDestroyed;
         this.cgroup = machine.cgroups().of(box.name());
         this.disk = new DiskLimit(machine.store());
@@ -122,8 +126,10 @@ final class LocalSandbox implements Sandbox {
             cgroup.apply(runtime.inCgroup(claimed.limits()));
             disk.apply(claimed);
         }
-        record = claimed;
-        box.record(claimed);
+        wayOut.change(link, paused, record.network(), claimed.network(), _ -> {
+            record = claimed;
+            box.record(claimed);
+        });
     }
 
     /** Stops serving it and leaves it as it is. */
@@ -227,13 +233,14 @@ final class LocalSandbox implements Sandbox {
 
     @Override
     public void network(Network network) {
-        if (network.mode() != Network.Mode.NONE) {
-            throw SandboxException.unsupported("sandboxes of this machine have no network of mode " + network.mode());
-        }
-        transition("change the network of", () -> {
-            record = record.withNetwork(network);
-            box.record(record);
-        });
+        WayOut.check(network);
+        transition(
+                "change the network of",
+                () -> wayOut.change(link, paused, record.network(), network, kept -> {
+                    BoxRecord changed = record.withNetwork(kept);
+                    box.record(changed);
+                    record = changed;
+                }));
     }
 
     @Override
@@ -317,6 +324,7 @@ final class LocalSandbox implements Sandbox {
                 case PAUSED -> {
                     cgroup.thaw();
                     paused = false;
+                    thawed(link);
                 }
                 default -> {
                     endProcesses();
@@ -497,8 +505,14 @@ final class LocalSandbox implements Sandbox {
                 .close();
     }
 
+    private static void thawed(@Nullable GuestLink link) {
+        if (link != null) {
+            link.thawed();
+        }
+    }
+
     private GuestLink listen() throws IOException {
-        GuestLink fresh = GuestLink.listen(box.name(), box.socket(), record.token());
+        GuestLink fresh = wayOut.listen(box.name(), box.socket(), record.token(), record.network());
         box.protectSocket();
         fresh.onLost(() -> connectionLost(fresh));
         return fresh;

@@ -47,7 +47,7 @@ class GuestLinkTest {
     void listen() throws IOException {
         directory = Files.createTempDirectory("berth-link");
         socket = directory.resolve("guest.sock");
-        link = GuestLink.listen("test", socket, TOKEN);
+        link = GuestLink.listen("test", socket, TOKEN, 0, _ -> {});
     }
 
     @AfterEach
