@@ -51,6 +51,9 @@ public final class PublicAddresses {
 
     public static boolean contains(InetAddress address) {
         InetAddress real = unwrapped(address);
+        if (real instanceof Inet6Address six && (six.getAddress()[0] & 0xe0) != 0x20) {
+            return false; // nothing but 2000::/3 was ever given out
+        }
         return Stream.of(CLOSED, METADATA).flatMap(List::stream).noneMatch(range -> range.contains(real));
     }
 

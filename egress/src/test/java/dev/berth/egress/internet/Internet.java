@@ -1,0 +1,204 @@
+package dev.berth.egress.internet;
+
+import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import javax.net.ssl.SSLContext;
+
+/**
+ * A small internet: a network namespace with addresses that look public, reached from this machine over a pair of virtual
+ * interfaces, in which real servers run. Any number of them can be there at a time; each has addresses of its own.
+ *
+ * <pre>{@code
+ * try (Internet internet = Internet.start()) {
+ *     Site site = internet.https(internet.address(10), 443, "hello", internet.authority().server("api.example.com"));
+ *     internet.names().name("api.example.com", internet.address(10));
+ *     ... resolve with internet.names().address(), trust internet.authority(), look at site.seen()
+ * }
+ * }</pre>
+ *
+ * <p>Servers are made by threads of this program inside the namespace ({@link #inside}), so any server in Java can be
+ * one. Needs root and Debian's iproute2. {@link #close} ends what this class started and removes the namespace.
+ */
+public final class Internet implements AutoCloseable {
+    /** Where cloud providers hand out credentials. Requests from this machine reach one of the internets that are there. */
+    public static final InetAddress METADATA = InetAddress.ofLiteral("169.254.169.254");
+
+    private static final String PREFIX = "berthnet-";
+    private static final int MOST = 512;
+
+    private final int number;
+    private final String link;
+    private final NetNamespace namespace;
+    private final Authority authority = new Authority();
+    private final NameServer names;
+    private final Deque<Closeable> running = new ArrayDeque<>();
+
+    public static Internet start() {
+        sweep();
+        for (int number = 0; number < MOST; number++) {
+            // Whoever makes the interface has the addresses: the kernel has each name but once.
+            if (NetNamespace.tryIp("link", "add", "bi-" + number, "type", "veth", "peer", "name", "bj-" + number)) {
+                return new Internet(number);
+            }
+        }
+        throw new IllegalStateException(
+                "no virtual interface could be made; the test needs root, iproute2 and a kernel with veth");
+    }
+
+    /** Removes what tests left behind that were killed. */
+    private static void sweep() {
+        for (String name : NetNamespace.names()) {
+            if (name.startsWith(PREFIX)
+                    && ProcessHandle.of(Long.parseLong(name.substring(name.lastIndexOf('-') + 1)))
+                            .isEmpty()) {
+                NetNamespace.tryIp("netns", "del", name); // another test may do the same at this moment
+            }
+        }
+    }
+
+    private Internet(int number) {
+        this.number = number;
+        this.link = "bi-" + number;
+        namespace =
+                new NetNamespace(PREFIX + number + "-" + ProcessHandle.current().pid());
+        try {
+            connect("bj-" + number);
+            names = inside(() -> new NameServer(new DatagramSocket(new InetSocketAddress(address(53), 53))));
+        } catch (RuntimeException e) {
+            namespace.close();
+            throw e;
+        }
+        running.push(names::close);
+    }
+
+    private void connect(String peer) {
+        NetNamespace.ip(
+                "link",
+                "set",
+                peer,
+                "netns",
+                PREFIX + number + "-" + ProcessHandle.current().pid());
+        NetNamespace.ip("addr", "add", four(12, 1) + "/24", "dev", link);
+        NetNamespace.ip("-6", "addr", "add", six(1, 1) + "/64", "dev", link, "nodad");
+        NetNamespace.ip("link", "set", link, "up");
+        namespace.ipInside("link", "set", "lo", "up");
+        namespace.ipInside("addr", "add", four(12, 2) + "/24", "dev", peer);
+        namespace.ipInside("-6", "addr", "add", six(1, 2) + "/64", "dev", peer, "nodad");
+        namespace.ipInside("link", "set", peer, "up");
+        namespace.ipInside("route", "add", "default", "via", four(12, 1));
+        // All addresses of the ranges are its own, without one being given to an interface.
+        namespace.ipInside("route", "add", "local", four(11, 0) + "/24", "dev", "lo");
+        namespace.ipInside("route", "add", "local", four(198, 0) + "/24", "dev", "lo");
+        namespace.ipInside("-6", "route", "add", "local", six(0, 0) + "/64", "dev", "lo");
+        inside(() -> Files.writeString(Path.of("/proc/sys/net/ipv6/ip_nonlocal_bind"), "1"));
+        namespace.ipInside("addr", "add", METADATA.getHostAddress() + "/32", "dev", "lo");
+        NetNamespace.ip("route", "add", four(11, 0) + "/24", "via", four(12, 2));
+        NetNamespace.ip("route", "add", four(198, 0) + "/24", "via", four(12, 2));
+        NetNamespace.ip("-6", "route", "add", six(0, 0) + "/64", "via", six(1, 2));
+        // With a metric of its own, so that several can be there.
+        NetNamespace.ip(
+                "route",
+                "add",
+                METADATA.getHostAddress() + "/32",
+                "via",
+                four(12, 2),
+                "metric",
+                String.valueOf(1000 + number));
+    }
+
+    /** 11 for its hosts, 12 for the link between it and this machine, 198 for its hosts that are not public. */
+    private String four(int kind, int host) {
+        return kind + "." + (18 + number / 256) + "." + number % 256 + "." + host;
+    }
+
+    private String six(int subnet, int host) {
+        return "2a11:22:" + Integer.toHexString(number) + ":" + subnet + "::" + Integer.toHexString(host);
+    }
+
+    /** An address that is public to all appearances. All hosts from 1 to 254 are there; 53 is the name server's. */
+    public InetAddress address(int host) {
+        return InetAddress.ofLiteral(four(11, host));
+    }
+
+    /** As {@link #address}, of IPv6; all hosts from 1 on are there. */
+    public InetAddress address6(int host) {
+        return InetAddress.ofLiteral(six(0, host));
+    }
+
+    /** An address of a range that is not public (198.18.0.0/15), where servers can be reached as well. */
+    public InetAddress closedAddress(int host) {
+        return InetAddress.ofLiteral(four(198, host));
+    }
+
+    /** The public-looking address that this machine itself has on the way to this internet. */
+    public InetAddress machine() {
+        return InetAddress.ofLiteral(four(12, 1));
+    }
+
+    public NameServer names() {
+        return names;
+    }
+
+    /** Whom the servers' certificates are from. */
+    public Authority authority() {
+        return authority;
+    }
+
+    /** Does something in the namespace: sockets that it makes are there, and can be used from everywhere. */
+    public <T> T inside(Callable<T> action) {
+        return namespace.inside(action);
+    }
+
+    /** A socket that listens there, for servers that do as the test pleases. It is closed with this. */
+    public ServerSocket listen(InetAddress address, int port) {
+        ServerSocket socket = inside(() -> new ServerSocket(port, 512, address));
+        running.push(socket);
+        return socket;
+    }
+
+    /** A site without TLS. Its answers begin with what it says. */
+    public Site http(InetAddress address, int port, String says) {
+        return site(inside(() -> HttpServer.create(new InetSocketAddress(address, port), 512)), says);
+    }
+
+    /** A site with TLS. Its answers begin with what it says. */
+    public Site https(InetAddress address, int port, String says, SSLContext tls) {
+        HttpsServer server = inside(() -> HttpsServer.create(new InetSocketAddress(address, port), 512));
+        server.setHttpsConfigurator(new HttpsConfigurator(tls));
+        return site(server, says);
+    }
+
+    private Site site(HttpServer server, String says) {
+        Site site = new Site(server, Executors.newVirtualThreadPerTaskExecutor(), says);
+        running.push(site::close);
+        return site;
+    }
+
+    @Override
+    public void close() {
+        try {
+            while (!running.isEmpty()) {
+                running.pop().close();
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        // The sockets that are still open keep the namespace a moment longer than its name; the interface goes at once.
+        NetNamespace.ip("link", "del", link);
+        namespace.close();
+    }
+}
