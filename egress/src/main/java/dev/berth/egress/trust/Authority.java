@@ -103,8 +103,8 @@ public final class Authority {
     /** Loads what is in the directory, or makes it there. Servers that start in the same directory get the same. */
     public static Authority in(Path directory, Clock clock, SecureRandom random) throws IOException {
         Files.createDirectories(directory);
-        try (FileChannel channel = FileChannel.open(
-                        directory.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        try (FileChannel channel =
+                        FileChannel.open(directory.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                 FileLock _ = channel.lock()) {
             // The certificate is written last, so that where it is, its key is too.
             Pair pair = Files.exists(directory.resolve(CERTIFICATE))
@@ -173,14 +173,19 @@ public final class Authority {
             X509v3CertificateBuilder builder = new JcaX509v3CertificateBuilder(
                             certificate,
                             serial(random),
-                            Date.from(later(now.minus(EARLIER), certificate.getNotBefore().toInstant())),
-                            Date.from(earlier(now.plus(LEAF_LIFE), certificate.getNotAfter().toInstant())),
+                            Date.from(later(
+                                    now.minus(EARLIER),
+                                    certificate.getNotBefore().toInstant())),
+                            Date.from(earlier(
+                                    now.plus(LEAF_LIFE),
+                                    certificate.getNotAfter().toInstant())),
                             // A common name has at most 64 characters, and nobody looks at it.
                             name("Berth egress"),
                             leafKeys.getPublic())
                     .addExtension(Extension.basicConstraints, true, new BasicConstraints(false))
                     .addExtension(Extension.keyUsage, true, new KeyUsage(KeyUsage.digitalSignature))
-                    .addExtension(Extension.extendedKeyUsage, false, new ExtendedKeyUsage(KeyPurposeId.id_kp_serverAuth))
+                    .addExtension(
+                            Extension.extendedKeyUsage, false, new ExtendedKeyUsage(KeyPurposeId.id_kp_serverAuth))
                     .addExtension(Extension.subjectAlternativeName, false, new GeneralNames(name))
                     .addExtension(
                             Extension.authorityKeyIdentifier,
@@ -213,12 +218,7 @@ public final class Authority {
         BigInteger serial = serial(random);
         X500Name name = name("Berth egress " + serial.toString(16).substring(0, 8));
         X509v3CertificateBuilder builder = new JcaX509v3CertificateBuilder(
-                        name,
-                        serial,
-                        Date.from(now.minus(EARLIER)),
-                        Date.from(now.plus(LIFE)),
-                        name,
-                        keys.getPublic())
+                        name, serial, Date.from(now.minus(EARLIER)), Date.from(now.plus(LIFE)), name, keys.getPublic())
                 .addExtension(Extension.basicConstraints, true, new BasicConstraints(0))
                 .addExtension(Extension.keyUsage, true, new KeyUsage(KeyUsage.keyCertSign | KeyUsage.cRLSign))
                 .addExtension(
@@ -275,9 +275,7 @@ public final class Authority {
     }
 
     private static X500Name name(String common) {
-        return new X500NameBuilder(BCStyle.INSTANCE)
-                .addRDN(BCStyle.CN, common)
-                .build();
+        return new X500NameBuilder(BCStyle.INSTANCE).addRDN(BCStyle.CN, common).build();
     }
 
     private static X509Certificate sign(X509v3CertificateBuilder builder, PrivateKey key)
