@@ -15,6 +15,9 @@ public interface Equipment {
 
         @Override
         public void install(SessionInfo session, Sandbox sandbox) {}
+
+        @Override
+        public void changed(Sandbox sandbox) {}
     };
 
     /**
@@ -26,4 +29,7 @@ public interface Equipment {
 
     /** Puts files in place. This is called whenever it was brought up with a network, and when its network changed. */
     void install(SessionInfo session, Sandbox sandbox);
+
+    /** Called when what a sandbox may reach is another than it was. */
+    void changed(Sandbox sandbox);
 }

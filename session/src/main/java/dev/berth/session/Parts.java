@@ -90,6 +90,7 @@ record Parts(
         }
         if (!sandbox.network().equals(session.network())) {
             sandbox.network(session.network());
+            equipment.get().changed(sandbox);
         }
         if (connected) {
             equipment.get().install(session, sandbox);

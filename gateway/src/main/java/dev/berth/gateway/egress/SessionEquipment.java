@@ -9,18 +9,22 @@ import dev.berth.session.SessionInfo;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Gives a session's computer the way to the proxy, and placeholders for its secrets. */
-public final class SessionEquipment implements Equipment {
+final class SessionEquipment implements Equipment {
     private final Outfit outfit;
     private final SecretBook secrets;
     private final EventLog events;
+    private final Consumer<Sandbox> changed;
 
-    public SessionEquipment(Outfit outfit, SecretBook secrets, EventLog events) {
+    /** @param changed is told of sandboxes whose network is another than it was */
+    SessionEquipment(Outfit outfit, SecretBook secrets, EventLog events, Consumer<Sandbox> changed) {
         this.outfit = outfit;
         this.secrets = secrets;
         this.events = events;
+        this.changed = changed;
     }
 
     @Override
@@ -40,5 +44,10 @@ public final class SessionEquipment implements Equipment {
             events.append(
                     session.key(), SessionEvent.of("session.network.incomplete").with("problems", problems));
         }
+    }
+
+    @Override
+    public void changed(Sandbox sandbox) {
+        changed.accept(sandbox);
     }
 }
