@@ -24,7 +24,7 @@ final class SecretCommands {
     private static final Option<String> HOST =
             Option.of("--host", "HOST", "Where it may go: a domain or *.domain; may be given often.");
     private static final Option<String> HEADER =
-            Option.of("--header", "'NAME: TEMPLATE'", "The header it goes into (default 'Authorization: Bearer {}').");
+            Option.of("--header", "TEXT", "The header it goes into (default 'Authorization: Bearer {}').");
     private static final Option<String> BASIC =
             Option.of("--basic", "USER", "It is the password of this user, as HTTP has it.");
     private static final Option<String> QUERY =

@@ -43,7 +43,6 @@ class ValuesTest {
             example("key.api", "a-key-of-my-own-choice-1234", "short"),
             example("key.admin", "berth_operator-operator-1", "with a space in the middle of it"),
             example("key.sealing", "0123456789abcdef".repeat(4), "0123"),
-            example("sealing.key-file", "/etc/berth/sealing", "\0"),
             example("egress.plain-secrets", "llm.internal,*.lan.example", "10.0.0.0/8"),
             example("network", "restricted", "everything"),
             example("egress.dns", "[::1]:5353", "ns.example"),

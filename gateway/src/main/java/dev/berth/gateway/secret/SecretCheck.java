@@ -39,6 +39,9 @@ final class SecretCheck {
             "upgrade",
             "via");
 
+    /** Without them as they are, or with others in them, hardly a program runs, or none finds its way out. */
+    private static final Pattern NEEDED = Pattern.compile("PATH|HOME|USER|SHELL|LD_.*|BERTH_.*|.*_PROXY");
+
     private final PlainHosts plain;
     private final List<String> problems = new ArrayList<>();
 
@@ -61,6 +64,13 @@ final class SecretCheck {
             problems.add(
                     "value: goes into a header, so it may only have printable ASCII characters, and no space at its"
                             + " ends");
+        }
+        return this;
+    }
+
+    SecretCheck env(String variable) {
+        if (NEEDED.matcher(variable.toUpperCase(Locale.ROOT)).matches()) {
+            problems.add("env: " + variable + " has another use in a sandbox; take another variable");
         }
         return this;
     }

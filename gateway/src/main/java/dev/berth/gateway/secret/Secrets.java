@@ -69,18 +69,19 @@ public final class Secrets {
                             "there is no secret " + name + " yet; to make one give its value"));
             List<SecretBinding> bindings = Optional.ofNullable(change.bindings())
                     .orElseGet(() -> before.map(Secret::bindings).orElse(List.of()));
+            String env = Optional.ofNullable(change.env())
+                    .orElseGet(() -> before.map(Secret::env).orElse(name));
             SecretCheck check = new SecretCheck(plain);
             if (change.bindings() != null) {
                 check.bindings(bindings);
             }
-            check.value(value, bindings).done();
+            check.value(value, bindings).env(env).done();
             Secret after = write(
                     handle,
                     tenant,
                     name,
                     sealer.seal(place(tenant, name), value),
-                    Optional.ofNullable(change.env())
-                            .orElseGet(() -> before.map(Secret::env).orElse(name)),
+                    env,
                     Optional.ofNullable(change.prefix())
                             .orElseGet(() -> before.map(Secret::prefix).orElse("")),
                     bindings.stream().map(SecretBinding::complete).toList());

@@ -5,6 +5,8 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jdbi.v3.core.statement.PreparedBatch;
@@ -35,7 +37,7 @@ final class Uses {
 
     /** One at a time, so that what one has taken is written when another returns. */
     synchronized void write() {
-        Map<Name, Count> taken = new ConcurrentHashMap<>();
+        Map<Name, Count> taken = new HashMap<>();
         counts.keySet().forEach(name -> {
             Count count = counts.remove(name);
             if (count != null) {
@@ -54,7 +56,7 @@ final class Uses {
                 // In one order everywhere, or two servers might wait for each other.
                 taken.entrySet().stream()
                         .sorted(Map.Entry.comparingByKey(
-                                java.util.Comparator.comparing(Name::tenant).thenComparing(Name::secret)))
+                                Comparator.comparing(Name::tenant).thenComparing(Name::secret)))
                         .forEach(entry -> batch.bind("uses", entry.getValue().uses())
                                 .bind(
                                         "last",

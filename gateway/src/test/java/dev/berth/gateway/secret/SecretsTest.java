@@ -24,7 +24,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,23 +36,28 @@ class SecretsTest {
     private static final SessionKey SESSION = SessionKey.of("acme", "s");
     private static final byte[] KEY = new byte[32];
 
-    private final AtomicReference<Instant> now = new AtomicReference<>(Instant.parse("2026-01-01T00:00:00Z"));
-    private TestingDatabase postgres;
-    private Database database;
-    private Secrets secrets;
+    private static TestingDatabase postgres;
+    private static Database database;
 
-    @BeforeEach
-    void start() {
+    private final AtomicReference<Instant> now = new AtomicReference<>(Instant.parse("2026-01-01T00:00:00Z"));
+    private final Secrets secrets = open(new Sealer(KEY));
+
+    @BeforeAll
+    static void start() {
         postgres = TestingDatabase.create();
         database = Database.open(DatabaseConfig.parse(postgres.url()));
         database.query(handle -> handle.execute("INSERT INTO tenants (id) VALUES ('acme'), ('rival')"));
-        secrets = open(new Sealer(KEY));
     }
 
-    @AfterEach
-    void stop() {
+    @AfterAll
+    static void stop() {
         database.close();
         postgres.close();
+    }
+
+    @BeforeEach
+    void empty() {
+        database.query(handle -> handle.execute("TRUNCATE secrets, server_secrets"));
     }
 
     private Secrets open(Sealer sealer) {
@@ -136,7 +142,7 @@ class SecretsTest {
         List<String> problems =
                 problems(() -> secrets.put("acme", "TOKEN", change("two\nlines-of-it", wrong, to("fine.example"))));
         assertThat(problems)
-                .hasSize(12)
+                .hasSize(13)
                 .noneMatch(problem -> problem.contains("lines-of-it"))
                 .anyMatch(problem -> problem.startsWith("value: "))
                 .anyMatch(problem -> problem.startsWith("bindings[0].hosts[0]: '10.0.0.0/8' is an address"))
@@ -161,6 +167,16 @@ class SecretsTest {
                 .singleElement()
                 .asString()
                 .startsWith("value: ");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PATH", "LD_PRELOAD", "https_proxy", "HOME"})
+    void aVariableThatProgramsNeedIsNotTaken(String variable) {
+        assertThat(problems(() -> secrets.put("acme", "TOKEN", new Secret.Change("v", null, variable, null))))
+                .singleElement()
+                .asString()
+                .startsWith("env: " + variable);
+        assertThat(problems(() -> secrets.put("acme", variable, change("v")))).hasSize(1);
     }
 
     @Test
