@@ -16,6 +16,8 @@ import java.net.Socket;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -103,9 +105,10 @@ final class Connect {
     }
 
     private void noCircle(RequestHead head, Target target) throws Refusal {
+        String mine = config.pseudonym().toLowerCase(Locale.ROOT);
         boolean been = head.values("Via").stream()
                 .flatMap(value -> List.of(value.split(",", -1)).stream())
-                .anyMatch(step -> step.strip().toLowerCase(Locale.ROOT).endsWith(" " + config.pseudonym()));
+                .anyMatch(step -> step.strip().toLowerCase(Locale.ROOT).endsWith(" " + mine));
         if (been) {
             throw new Refusal(Reason.LOOP, "the request for " + target + " came from this server itself");
         }
@@ -113,18 +116,20 @@ final class Connect {
 
     /** What may be HTTP: the program has to begin, for only then is it known how to go on. */
     private void look(Call call, Way way) throws IOException {
+        AtomicReference<@Nullable Refusal> cut = new AtomicReference<>();
         Opening opening;
-        try (Deadlines.Standing _ = deadlines.in(config.firstWords(), call.program()::close);
-                Seat.On _ = call.seat().board(gate, new Seat.Ride(Optional.of(way), call.program()::close))) {
+        try (Deadlines.Standing _ = deadlines.in(config.firstWords(), () -> cut(call, cut, silent()));
+                Seat.On _ = call.seat()
+                        .board(gate, new Seat.Ride(Optional.of(way), () -> cut(call, cut, noLonger(call))))) {
             Answer.connected(call.program().output());
             opening = Opening.read(call.program().input());
         } catch (IOException e) {
             LOG.debug("a program left before it said anything", e);
-            call.visited(Optional.empty(), 0, 0);
+            call.visited(Optional.ofNullable(cut.get()), 0, 0);
             return;
         }
         if (opening.bytes().length == 0) {
-            call.visited(Optional.empty(), 0, 0);
+            call.visited(Optional.ofNullable(cut.get()), 0, 0);
             return;
         }
         boolean tls;
@@ -166,10 +171,8 @@ final class Connect {
     private void tunnel(Call call, Way way, Socket server, First first) {
         Tunnel tunnel = new Tunnel(call.seat().account(), call.program(), server, config.idle(), deadlines);
         Way taken = new Way(way.target(), List.of(server.getInetAddress()), way.inspected());
-        Refusal closed =
-                new Refusal(Reason.NOT_ALLOWED, call.target() + " is no longer among what this sandbox may reach");
         Tunnel.Outcome outcome;
-        try (Seat.On _ = call.seat().board(gate, new Seat.Ride(Optional.of(taken), () -> tunnel.cut(closed)))) {
+        try (Seat.On _ = call.seat().board(gate, new Seat.Ride(Optional.of(taken), () -> tunnel.cut(noLonger(call))))) {
             outcome = tunnel.run(() -> first.of(tunnel));
         }
         call.visited(outcome.broken(), outcome.sent(), outcome.received());
@@ -178,11 +181,8 @@ final class Connect {
     /** Servers of other protocols may speak first, so their tunnel is open the other way while this waits. */
     private byte[] opening(Call call, Tunnel tunnel) throws IOException, Refusal {
         boolean https = call.target().port() == HTTPS;
-        Refusal silent = new Refusal(
-                Reason.BAD_REQUEST,
-                "the program said nothing for " + config.firstWords().toSeconds() + " s");
         Opening opening;
-        try (Deadlines.Standing _ = https ? deadlines.in(config.firstWords(), () -> tunnel.cut(silent)) : () -> {}) {
+        try (Deadlines.Standing _ = https ? deadlines.in(config.firstWords(), () -> tunnel.cut(silent())) : () -> {}) {
             opening = Opening.read(call.program().input());
         }
         try {
@@ -192,6 +192,21 @@ final class Connect {
             refuseLate(call.program(), opening, e);
             throw e;
         }
+    }
+
+    private static void cut(Call call, AtomicReference<@Nullable Refusal> reason, Refusal why) {
+        reason.compareAndSet(null, why);
+        call.program().close();
+    }
+
+    private static Refusal noLonger(Call call) {
+        return new Refusal(Reason.NOT_ALLOWED, call.target() + " is no longer among what this sandbox may reach");
+    }
+
+    private Refusal silent() {
+        return new Refusal(
+                Reason.BAD_REQUEST,
+                "the program said nothing for " + config.firstWords().toSeconds() + " s");
     }
 
     /**

@@ -22,6 +22,7 @@ final class Seat {
     private final Semaphore turnedAway = new Semaphore(MOST_TURNED_AWAY);
     private volatile Policy policy;
     private volatile Allowed allowed;
+    private volatile boolean closed;
 
     /** All that a policy says of where connections may go. */
     private record Allowed(Network network, List<Binding> bindings) {
@@ -77,7 +78,7 @@ final class Seat {
         return () -> rides.remove(ride);
     }
 
-    void changed(Gate gate) {
+    synchronized void changed(Gate gate) {
         Allowed now = Allowed.by(policy);
         boolean wider = now.includes(allowed);
         allowed = now;
@@ -88,10 +89,11 @@ final class Seat {
 
     /** @param wider whether whatever was allowed before still is */
     private boolean stays(Gate gate, Ride ride, boolean wider) {
-        return ride.way().map(way -> gate.still(policy, way)).orElse(wider);
+        return !closed && ride.way().map(way -> gate.still(policy, way)).orElse(wider);
     }
 
     void close() {
+        closed = true;
         rides.forEach(ride -> ride.cut().run());
     }
 }

@@ -208,7 +208,7 @@ final class Tunnel {
 
         private void look() {
             long left = idle.toNanos() - (System.nanoTime() - lastWord);
-            if (over) {
+            if (over || end.get() != null) {
                 return;
             }
             if (left <= 0) {

@@ -77,7 +77,7 @@ public final class Internet implements AutoCloseable {
                 new NetNamespace(PREFIX + number + "-" + ProcessHandle.current().pid());
         try {
             connect("bj-" + number);
-            names = inside(() -> new NameServer(new DatagramSocket(new InetSocketAddress(address(53), 53))));
+            names = new NameServer(inside(() -> new DatagramSocket(new InetSocketAddress(address(53), 53))));
         } catch (RuntimeException e) {
             namespace.close();
             throw e;
@@ -86,38 +86,33 @@ public final class Internet implements AutoCloseable {
     }
 
     private void connect(String peer) {
-        NetNamespace.ip(
-                "link",
-                "set",
-                peer,
-                "netns",
-                PREFIX + number + "-" + ProcessHandle.current().pid());
-        NetNamespace.ip("addr", "add", four(12, 1) + "/24", "dev", link);
-        NetNamespace.ip("-6", "addr", "add", six(1, 1) + "/64", "dev", link, "nodad");
-        NetNamespace.ip("link", "set", link, "up");
-        namespace.ipInside("link", "set", "lo", "up");
-        namespace.ipInside("addr", "add", four(12, 2) + "/24", "dev", peer);
-        namespace.ipInside("-6", "addr", "add", six(1, 2) + "/64", "dev", peer, "nodad");
-        namespace.ipInside("link", "set", peer, "up");
-        namespace.ipInside("route", "add", "default", "via", four(12, 1));
-        // All addresses of the ranges are its own, without one being given to an interface.
-        namespace.ipInside("route", "add", "local", four(11, 0) + "/24", "dev", "lo");
-        namespace.ipInside("route", "add", "local", four(198, 0) + "/24", "dev", "lo");
-        namespace.ipInside("-6", "route", "add", "local", six(0, 0) + "/64", "dev", "lo");
+        String me = four(12, 1);
+        String gateway = four(12, 2);
+        String six = six(1, 1);
+        String gatewaySix = six(1, 2);
+        NetNamespace.ip("link", "set", peer, "netns", namespace.name());
+        NetNamespace.batch(
+                "addr add " + me + "/24 dev " + link,
+                "addr add " + six + "/64 dev " + link + " nodad",
+                "link set " + link + " up");
+        namespace.batchInside(
+                "link set lo up",
+                "addr add " + gateway + "/24 dev " + peer,
+                "addr add " + gatewaySix + "/64 dev " + peer + " nodad",
+                "link set " + peer + " up",
+                "route add default via " + me,
+                // All addresses of the ranges are its own, without one being given to an interface.
+                "route add local " + four(11, 0) + "/24 dev lo",
+                "route add local " + four(198, 0) + "/24 dev lo",
+                "route add local " + six(0, 0) + "/64 dev lo",
+                "addr add " + METADATA.getHostAddress() + "/32 dev lo");
         inside(() -> Files.writeString(Path.of("/proc/sys/net/ipv6/ip_nonlocal_bind"), "1"));
-        namespace.ipInside("addr", "add", METADATA.getHostAddress() + "/32", "dev", "lo");
-        NetNamespace.ip("route", "add", four(11, 0) + "/24", "via", four(12, 2));
-        NetNamespace.ip("route", "add", four(198, 0) + "/24", "via", four(12, 2));
-        NetNamespace.ip("-6", "route", "add", six(0, 0) + "/64", "via", six(1, 2));
-        // With a metric of its own, so that several can be there.
-        NetNamespace.ip(
-                "route",
-                "add",
-                METADATA.getHostAddress() + "/32",
-                "via",
-                four(12, 2),
-                "metric",
-                String.valueOf(1000 + number));
+        NetNamespace.batch(
+                "route add " + four(11, 0) + "/24 via " + gateway,
+                "route add " + four(198, 0) + "/24 via " + gateway,
+                "route add " + six(0, 0) + "/64 via " + gatewaySix,
+                // With a metric of its own, so that several can be there.
+                "route add " + METADATA.getHostAddress() + "/32 via " + gateway + " metric " + (1000 + number));
     }
 
     /** 11 for its hosts, 12 for the link between it and this machine, 198 for its hosts that are not public. */
@@ -158,7 +153,10 @@ public final class Internet implements AutoCloseable {
         return authority;
     }
 
-    /** Does something in the namespace: sockets that it makes are there, and can be used from everywhere. */
+    /**
+     * Does something in the namespace: sockets that it makes are there, and can be used from everywhere. It must start no
+     * threads, virtual ones included: they, or what runs them, would be there for ever.
+     */
     public <T> T inside(Callable<T> action) {
         return namespace.inside(action);
     }
