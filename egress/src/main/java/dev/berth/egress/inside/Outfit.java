@@ -124,8 +124,13 @@ public final class Outfit {
             attempt(problems, AUTHORITY, () -> owned.write(AUTHORITY, bytes(pem), READABLE));
             String hashed = HASHED + SubjectHash.of(authority) + ".0";
             attempt(problems, hashed, () -> owned.write(hashed, bytes(pem), READABLE));
+            // Where this cannot be written, as where it is the host's, the system's list is not made anew of it either.
             inDirectory(
-                    files, problems, LOCAL_AUTHORITIES, "berth.crt", name -> owned.write(name, bytes(pem), READABLE));
+                    files,
+                    new ArrayList<>(),
+                    LOCAL_AUTHORITIES,
+                    "berth.crt",
+                    name -> owned.write(name, bytes(pem), READABLE));
             inDirectory(
                     files,
                     problems,

@@ -24,10 +24,7 @@ final class RootOwned implements AutoCloseable {
     }
 
     static RootOwned open(SandboxFiles files) {
-        if (files.makeDirectory(Outfit.OWN)) {
-            files.chown(Outfit.OWN, 0, 0);
-            files.chmod(Outfit.OWN, ENTERABLE);
-        }
+        directory(files, Outfit.OWN);
         String directory = Outfit.OWN + "/." + random();
         files.makeDirectory(directory);
         files.chown(directory, 0, 0);
@@ -35,7 +32,23 @@ final class RootOwned implements AutoCloseable {
         return new RootOwned(files, directory);
     }
 
+    /** With its missing parents. */
+    private static void directory(SandboxFiles files, String path) {
+        for (int slash = path.indexOf('/', 1); slash > 0; slash = path.indexOf('/', slash + 1)) {
+            one(files, path.substring(0, slash));
+        }
+        one(files, path);
+    }
+
+    private static void one(SandboxFiles files, String path) {
+        if (!files.exists(path) && files.makeDirectory(path)) {
+            files.chown(path, 0, 0);
+            files.chmod(path, ENTERABLE);
+        }
+    }
+
     void write(String path, byte[] content, int mode) {
+        directory(files, path.substring(0, path.lastIndexOf('/')));
         // Not to be guessed, as the directory could be written to until it was root's.
         String made = directory + "/" + random();
         files.write(made, new ByteArrayInputStream(content), mode);

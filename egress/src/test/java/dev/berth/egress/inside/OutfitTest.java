@@ -127,7 +127,7 @@ class OutfitTest {
         }
     }
 
-    /** The first line of a request, read to the end of its head. */
+    /** What a request asks for. It is read to the end of its head. */
     private static String head(InputStream input) throws IOException {
         StringBuilder head = new StringBuilder();
         while (head.indexOf("\r\n\r\n") < 0) {
@@ -137,7 +137,7 @@ class OutfitTest {
             }
             head.append((char) next);
         }
-        return head.substring(0, head.indexOf("\r\n"));
+        return head.substring(0, head.indexOf(" HTTP/"));
     }
 
     private static Result bash(Sandbox in, String line) {
@@ -161,7 +161,7 @@ class OutfitTest {
         Result ran = bash(sandbox, line);
         assertThat(ran.code()).as(ran.stderr()).isZero();
         assertThat(ran.stdout()).contains("hello from outside");
-        assertThat(ASKED).contains("CONNECT api.test:443 HTTP/1.1");
+        assertThat(ASKED).contains("CONNECT api.test:443");
     }
 
     @Test
@@ -187,7 +187,7 @@ class OutfitTest {
                 "pip download --no-input --retries 0 --timeout 20 --disable-pip-version-check"
                         + " --index-url https://api.test/simple nothing-there");
         assertThat(pip.stderr()).contains("nothing-there").doesNotContainIgnoringCase("certificate");
-        assertThat(ASKED).hasSizeGreaterThanOrEqualTo(2).allMatch("CONNECT api.test:443 HTTP/1.1"::equals);
+        assertThat(ASKED).hasSizeGreaterThanOrEqualTo(2).allMatch("CONNECT api.test:443"::equals);
     }
 
     @Test

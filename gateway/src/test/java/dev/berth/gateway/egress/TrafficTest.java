@@ -3,11 +3,11 @@ package dev.berth.gateway.egress;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.berth.sandbox.SandboxException;
 import dev.berth.session.SessionKey;
 import dev.berth.session.TestingDatabase;
 import dev.berth.session.store.Database;
 import dev.berth.session.store.DatabaseConfig;
+import org.jdbi.v3.core.JdbiException;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -53,7 +53,7 @@ class TrafficTest {
         SessionKey nobodys = SessionKey.of("a-tenant-to-come", "s");
         Traffic traffic = new Traffic(database);
         traffic.add(nobodys, 5, 5);
-        assertThatThrownBy(traffic::flush).isInstanceOf(SandboxException.class);
+        assertThatThrownBy(traffic::flush).isInstanceOf(JdbiException.class);
         database.query(handle -> handle.execute("INSERT INTO tenants (id) VALUES ('a-tenant-to-come')"));
         traffic.flush();
         assertThat(new Traffic(database).carried(nobodys)).isEqualTo(10);
