@@ -148,6 +148,23 @@ class NetworkApiTest {
     }
 
     @Test
+    void anotherTenantsSecretIsNotThere() {
+        berth.send(acme, "PUT", "/v1/secrets/ACMES_OWN", "{\"value\": \"a-real-value\"}");
+        Reply hers = naming("ACMES_OWN");
+        assertThat(hers.status()).isEqualTo(400);
+        assertThat(hers.json().path("detail").asString())
+                .isEqualTo(naming("NOBODYS").json().path("detail").asString().replace("NOBODYS", "ACMES_OWN"));
+    }
+
+    private static Reply naming(String secret) {
+        return berth.post(
+                rival,
+                PATH,
+                "{\"session_id\": \"theirs\", \"network\": {\"mode\": \"restricted\", \"secrets\": [\"" + secret
+                        + "\"]}}");
+    }
+
+    @Test
     void aConfigurationSaysWhatItsSandboxesReach() {
         Reply made = berth.post(acme, "/v1/accounts/me/sandboxes", """
                 {"name": "networked", "config": {"permissionMode": "bypass",
