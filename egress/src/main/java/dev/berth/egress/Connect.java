@@ -14,7 +14,6 @@ import dev.berth.sandbox.Network;
 import java.io.IOException;
 import java.net.Socket;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -72,7 +71,6 @@ final class Connect {
         Way way;
         Optional<Socket> server;
         try {
-            noCircle(head, target);
             way = gate.connection(policy, target);
             server = looked(way) ? Optional.empty() : Optional.of(dialer.dial(way));
         } catch (Refusal e) {
@@ -102,16 +100,6 @@ final class Connect {
             throw new Refusal(Reason.BAD_REQUEST, "a request for a connection has no body");
         }
         return Target.parse(head.target(), HTTPS);
-    }
-
-    private void noCircle(RequestHead head, Target target) throws Refusal {
-        String mine = config.pseudonym().toLowerCase(Locale.ROOT);
-        boolean been = head.values("Via").stream()
-                .flatMap(value -> List.of(value.split(",", -1)).stream())
-                .anyMatch(step -> step.strip().toLowerCase(Locale.ROOT).endsWith(" " + mine));
-        if (been) {
-            throw new Refusal(Reason.LOOP, "the request for " + target + " came from this server itself");
-        }
     }
 
     /** What may be HTTP: the program has to begin, for only then is it known how to go on. */

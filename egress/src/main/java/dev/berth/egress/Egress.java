@@ -24,7 +24,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The proxy that programs in sandboxes find on their loopback. It reads what a connection begins with, lets the
- * {@link Gate} decide, carries what is opaque itself and gives what is HTTP to the {@link HttpSide}.
+ * {@link Gate} decide, carries what is opaque itself and gives what is HTTP to the {@link HttpSide}. A connection counts
+ * in its sandbox's account from here on, whoever serves it; the bytes and visits of HTTP are the HTTP side's to count.
  */
 public final class Egress implements Outlet, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Egress.class);

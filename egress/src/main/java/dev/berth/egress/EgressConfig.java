@@ -8,28 +8,26 @@ import java.time.Duration;
  * @param firstWords how long a program inside may take to say what it wants, and to begin to speak after that
  * @param connect how long a server outside may take to accept a connection
  * @param idle after which silence in both directions a tunnel is cut
- * @param pseudonym what stands for this server in {@code Via}; a request that has it already went in a circle
  */
-public record EgressConfig(Duration firstWords, Duration connect, Duration idle, String pseudonym) {
+public record EgressConfig(Duration firstWords, Duration connect, Duration idle) {
+    public static final EgressConfig DEFAULT =
+            new EgressConfig(Duration.ofSeconds(30), Duration.ofSeconds(10), Duration.ofHours(1));
+
     public EgressConfig {
         if (!firstWords.isPositive() || !connect.isPositive() || !idle.isPositive()) {
             throw new IllegalArgumentException("the patience of the way out has to be longer than nothing");
         }
     }
 
-    public static EgressConfig of(String pseudonym) {
-        return new EgressConfig(Duration.ofSeconds(30), Duration.ofSeconds(10), Duration.ofHours(1), pseudonym);
-    }
-
     public EgressConfig withFirstWords(Duration patience) {
-        return new EgressConfig(patience, connect, idle, pseudonym);
+        return new EgressConfig(patience, connect, idle);
     }
 
     public EgressConfig withConnect(Duration patience) {
-        return new EgressConfig(firstWords, patience, idle, pseudonym);
+        return new EgressConfig(firstWords, patience, idle);
     }
 
     public EgressConfig withIdle(Duration patience) {
-        return new EgressConfig(firstWords, connect, patience, pseudonym);
+        return new EgressConfig(firstWords, connect, patience);
     }
 }

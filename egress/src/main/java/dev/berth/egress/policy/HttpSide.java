@@ -1,11 +1,6 @@
 package dev.berth.egress.policy;
 
-/**
- * Speaks HTTP with programs inside, and with the servers outside on their behalf.
- *
- * <p>The connection of a passage counts in its account already; its bytes are for this side to pass, and its visits to be
- * told.
- */
+/** Carries HTTP, looking at each request. */
 public interface HttpSide extends AutoCloseable {
     /** Requests name their destination themselves (absolute form), as to any proxy. Returns when the connection is over. */
     void proxy(Passage passage);

@@ -3,8 +3,8 @@ package dev.berth.egress.policy;
 import dev.berth.sandbox.Connection;
 
 /**
- * A connection from a program inside, with what is known of its sandbox.
+ * One connection out of a sandbox, with what decides over it and counts it.
  *
- * @param connection what was read of its input to find out what it is has been pushed back
+ * @param connection its input may hold bytes that were read and pushed back
  */
 public record Passage(Policy policy, Account account, Connection connection) {}
