@@ -14,6 +14,7 @@ import org.eclipse.jetty.io.Connection;
 import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.util.Blocker;
 import org.eclipse.jetty.util.BufferUtil;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,7 +37,7 @@ final class Tunnel {
     private final Side program;
     private final Side server;
     private final AtomicBoolean ended = new AtomicBoolean();
-    private final AtomicReference<Refusal> refusal = new AtomicReference<>();
+    private final AtomicReference<@Nullable Refusal> refusal = new AtomicReference<>();
 
     Tunnel(EndPoint program, EndPoint server, Executor executor, Account account, long idleMillis, Over over) {
         this.account = account;

@@ -1,5 +1,6 @@
 package dev.berth.egress.http;
 
+import java.io.Closeable;
 import java.security.KeyStore;
 import java.util.Optional;
 import org.eclipse.jetty.alpn.server.ALPNServerConnectionFactory;
@@ -13,11 +14,12 @@ import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.server.SslConnectionFactory;
 import org.eclipse.jetty.util.Callback;
+import org.eclipse.jetty.util.component.LifeCycle;
 import org.eclipse.jetty.util.ssl.SslContextFactory;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
 /** A server of the world outside. */
-final class Origin implements AutoCloseable {
+final class Origin implements Closeable {
     interface Page {
         void serve(Request request, Response response, Callback callback) throws Exception;
     }
@@ -68,7 +70,7 @@ final class Origin implements AutoCloseable {
     }
 
     @Override
-    public void close() throws Exception {
-        server.stop();
+    public void close() {
+        LifeCycle.stop(server);
     }
 }

@@ -16,6 +16,7 @@ import dev.berth.sandbox.Destination.Domain;
 import dev.berth.sandbox.Network;
 import dev.berth.sandbox.Network.Rule;
 import java.io.ByteArrayOutputStream;
+import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -67,7 +68,7 @@ final class World implements AutoCloseable {
     final Account account = new Account(() -> policy.network().caps(), 0);
     private final Path directory;
     private final ServerSocket carrier = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-    private final List<AutoCloseable> servers = new ArrayList<>();
+    private final List<Closeable> servers = new ArrayList<>();
 
     static final class ThePolicy implements Policy {
         volatile Network network = Network.restricted();
@@ -366,10 +367,10 @@ final class World implements AutoCloseable {
     }
 
     @Override
-    public void close() throws Exception {
+    public void close() throws IOException {
         carrier.close();
         inspector.close();
-        for (AutoCloseable server : servers) {
+        for (Closeable server : servers) {
             server.close();
         }
         try (Stream<Path> files = Files.walk(directory)) {
