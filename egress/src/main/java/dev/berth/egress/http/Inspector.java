@@ -135,6 +135,6 @@ public final class Inspector implements HttpSide {
         upstream.close(); // first, as it uses the server's threads
         LifeCycle.stop(server);
         LifeCycle.stop(threads);
-        tasks.close();
+        tasks.shutdownNow(); // what still waits for somebody is interrupted
     }
 }
