@@ -87,6 +87,10 @@ final class Exchange {
             pass();
         } catch (Refusal refusal) {
             refuse(refusal);
+        } catch (RuntimeException e) {
+            // Without its message, here and in Jetty's log: that may hold a secret.
+            LOG.warn("a request failed in the proxy: {} at {}", e.getClass().getName(), e.getStackTrace());
+            broken(new Refusal(Reason.UNAVAILABLE, "the proxy failed at this request; try again"));
         }
     }
 
@@ -521,7 +525,7 @@ final class Exchange {
 
     /** Something failed after the answer of the server outside had begun. */
     private void broken(Exception e) {
-        Refusal refusal = Failures.of(target(), e);
+        Refusal refusal = e instanceof Refusal known ? known : Failures.of(target(), e);
         if (response.isCommitted()) {
             visited(Optional.of(refusal.reason()), refusal.getMessage());
             // The program finds an answer that broke off, not one that looks complete.

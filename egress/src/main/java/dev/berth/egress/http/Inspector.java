@@ -132,9 +132,9 @@ public final class Inspector implements HttpSide {
 
     @Override
     public void close() {
+        upstream.close(); // first, as it uses the server's threads
         LifeCycle.stop(server);
-        upstream.close();
         LifeCycle.stop(threads);
-        tasks.close();
+        tasks.shutdownNow(); // what still waits for somebody is interrupted
     }
 }

@@ -4,6 +4,7 @@ import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.regex.Pattern;
 
@@ -17,7 +18,7 @@ final class Spellings {
         Set<String> spellings = new LinkedHashSet<>();
         spellings.add(value);
         String form = URLEncoder.encode(value, StandardCharsets.UTF_8);
-        for (String escaped : Set.of(form, form.replace("+", "%20"))) {
+        for (String escaped : List.of(form, form.replace("+", "%20"))) {
             spellings.add(escaped);
             spellings.add(
                     ESCAPE.matcher(escaped).replaceAll(found -> found.group().toLowerCase(java.util.Locale.ROOT)));

@@ -2,8 +2,10 @@ package dev.berth.egress.http;
 
 import dev.berth.egress.policy.Refusal;
 import dev.berth.egress.policy.Refusal.Reason;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.net.UnknownHostException;
 import java.security.KeyStore;
 import java.util.List;
 import java.util.Map;
@@ -96,10 +98,20 @@ final class Upstream implements AutoCloseable {
         Destination destination = (Destination) context.get(Destination.CONTEXT_KEY);
         if (destination != null && destination.getOrigin().getTag() instanceof Lane lane) {
             promise.succeeded(lane.addresses().stream()
-                    .map(address -> new InetSocketAddress(address, lane.target().port()))
+                    .map(address -> new InetSocketAddress(
+                            named(lane.target().host(), address), lane.target().port()))
                     .toList());
         } else {
             promise.failed(new IllegalStateException("a connection to an address that nobody has checked"));
+        }
+    }
+
+    /** With the name that a certificate has to be for: Jetty takes it from here. */
+    private static InetAddress named(String host, InetAddress address) {
+        try {
+            return InetAddress.getByAddress(host, address.getAddress());
+        } catch (UnknownHostException e) {
+            throw new IllegalStateException("an address has as many bytes as an address", e);
         }
     }
 

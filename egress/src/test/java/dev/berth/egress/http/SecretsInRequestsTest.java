@@ -20,14 +20,17 @@ import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.jetty.http.HttpField;
 import org.eclipse.jetty.io.Content;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+@Timeout(60)
 class SecretsInRequestsTest {
     private World world;
     private Origin origin;
@@ -57,6 +60,12 @@ class SecretsInRequestsTest {
     @AfterEach
     void stop() throws Exception {
         world.close();
+    }
+
+    private String seen() throws InterruptedException {
+        String request = seen.poll(10, TimeUnit.SECONDS);
+        assertThat(request).as("what the server saw").isNotNull();
+        return request;
     }
 
     private URI uri(String pathAndQuery) {
@@ -93,8 +102,8 @@ class SecretsInRequestsTest {
 
         assertThat(answer.body()).isEqualTo("fine");
         assertThat(answer.version()).isEqualTo(version);
-        assertThat(World.parsed(seen.take())).containsEntry("x-api-key", VALUE);
-        assertThat(world.policy.uses.take())
+        assertThat(World.parsed(seen())).containsEntry("x-api-key", VALUE);
+        assertThat(world.policy.uses.poll(10, TimeUnit.SECONDS))
                 .isEqualTo(new Use(
                         "KEY", dev.berth.egress.policy.Target.of("api.test", origin.port()), "GET", "/v1", 200));
     }
@@ -105,7 +114,7 @@ class SecretsInRequestsTest {
 
         send(HttpRequest.newBuilder(uri("/")).build());
 
-        assertThat(World.parsed(seen.take())).containsEntry("authorization", "Bearer " + VALUE);
+        assertThat(World.parsed(seen())).containsEntry("authorization", "Bearer " + VALUE);
     }
 
     @Test
@@ -116,7 +125,7 @@ class SecretsInRequestsTest {
                 .header("Authorization", "Bearer my own")
                 .build());
 
-        assertThat(World.parsed(seen.take())).containsEntry("authorization", "Bearer my own");
+        assertThat(World.parsed(seen())).containsEntry("authorization", "Bearer my own");
         assertThat(world.policy.uses).isEmpty();
     }
 
@@ -131,7 +140,7 @@ class SecretsInRequestsTest {
             assertThat(RawHttp.all(socket)).startsWith("HTTP/1.1 200");
         }
 
-        assertThat(World.parsed(seen.take())).containsEntry("authorization", "Bearer " + VALUE);
+        assertThat(World.parsed(seen())).containsEntry("authorization", "Bearer " + VALUE);
     }
 
     @Test
@@ -142,7 +151,7 @@ class SecretsInRequestsTest {
                 .header("Authorization", "Basic " + base64("me:" + PLACEHOLDER))
                 .build());
 
-        assertThat(World.parsed(seen.take())).containsEntry("authorization", "Basic " + base64("me:" + VALUE));
+        assertThat(World.parsed(seen())).containsEntry("authorization", "Basic " + base64("me:" + VALUE));
     }
 
     @Test
@@ -151,7 +160,7 @@ class SecretsInRequestsTest {
 
         send(HttpRequest.newBuilder(uri("/")).build());
 
-        assertThat(World.parsed(seen.take())).containsEntry("authorization", "Basic " + base64("bot:" + VALUE));
+        assertThat(World.parsed(seen())).containsEntry("authorization", "Basic " + base64("bot:" + VALUE));
     }
 
     @Test
@@ -161,7 +170,7 @@ class SecretsInRequestsTest {
         send(HttpRequest.newBuilder(uri("/find?a=%2F1&key=" + PLACEHOLDER + "&b=2"))
                 .build());
 
-        assertThat(seen.take()).startsWith("GET /find?a=%2F1&key=sk-real%2Fvalue%2Bwith%3Dodd%26chars&b=2\n");
+        assertThat(seen()).startsWith("GET /find?a=%2F1&key=sk-real%2Fvalue%2Bwith%3Dodd%26chars&b=2\n");
     }
 
     @Test
@@ -170,7 +179,7 @@ class SecretsInRequestsTest {
 
         send(HttpRequest.newBuilder(uri("/find")).build());
 
-        assertThat(seen.take()).startsWith("GET /find?key=sk-real%2Fvalue%2Bwith%3Dodd%26chars\n");
+        assertThat(seen()).startsWith("GET /find?key=sk-real%2Fvalue%2Bwith%3Dodd%26chars\n");
     }
 
     @Test
@@ -258,7 +267,7 @@ class SecretsInRequestsTest {
                                 .build())
                         .body())
                 .isEqualTo("fine");
-        assertThat(seen.take()).endsWith("\n" + body);
+        assertThat(seen()).endsWith("\n" + body);
     }
 
     @Test
@@ -306,7 +315,7 @@ class SecretsInRequestsTest {
                         .build()),
                 Reason.NOT_ENCRYPTED);
         assertThat(send(HttpRequest.newBuilder(uri).build()).body()).isEqualTo("fine");
-        assertThat(seen.take()).isEqualTo("null");
+        assertThat(seen()).isEqualTo("null");
     }
 
     @Test
@@ -320,7 +329,7 @@ class SecretsInRequestsTest {
         send(HttpRequest.newBuilder(URI.create("http://clear.test:" + clear.port() + "/"))
                 .build());
 
-        assertThat(seen.take()).isEqualTo(VALUE);
+        assertThat(seen()).isEqualTo(VALUE);
     }
 
     @Test
@@ -357,7 +366,7 @@ class SecretsInRequestsTest {
                 false));
 
         assertThat(send(HttpRequest.newBuilder(uri("/v1/a")).build()).body()).isEqualTo("fine");
-        assertThat(World.parsed(seen.take())).containsEntry("x-api-key", VALUE);
+        assertThat(World.parsed(seen())).containsEntry("x-api-key", VALUE);
         assertRefused(send(HttpRequest.newBuilder(uri("/v2")).build()), Reason.NOT_ALLOWED);
         assertRefused(send(HttpRequest.newBuilder(uri("/v1/%2e%2e/v2")).build()), Reason.BAD_REQUEST);
         assertRefused(
