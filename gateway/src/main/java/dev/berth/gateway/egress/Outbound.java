@@ -22,7 +22,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Clock;
-import java.util.HexFormat;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -33,10 +32,10 @@ public final class Outbound implements AutoCloseable {
     /** Those that have connected to the proxy and are not known to be gone. */
     private final Map<SandboxId, Sandbox> seen = new ConcurrentHashMap<>();
 
-    private Outbound(OutboundConfig config, Gate gate, SessionPolicies policies, Inspector http, String pseudonym) {
+    private Outbound(OutboundConfig config, Gate gate, SessionPolicies policies, Inspector http) {
         this.policies = policies;
         EgressConfig patience =
-                EgressConfig.of(pseudonym).withConnect(config.connect()).withIdle(config.idle());
+                EgressConfig.DEFAULT.withConnect(config.connect()).withIdle(config.idle());
         this.egress = new Egress(patience, gate, this::policy, http);
     }
 
@@ -59,10 +58,7 @@ public final class Outbound implements AutoCloseable {
         Limits limits = new Limits(config.connect(), config.answer(), config.answer(), Limits.USUAL.headerBytes());
         Inspector http =
                 new Inspector(gate, authority, limits, config.authorities().map(Authorities::with), random);
-        byte[] pseudonym = new byte[8];
-        random.nextBytes(pseudonym);
-        Outbound outbound = new Outbound(
-                config, gate, policies, http, "berth-" + HexFormat.of().formatHex(pseudonym));
+        Outbound outbound = new Outbound(config, gate, policies, http);
         sessions.equipment(new SessionEquipment(
                 new Outfit(authority.certificate()), secrets, sessions.events(), outbound::changed));
         provider.outlet(outbound.egress);
