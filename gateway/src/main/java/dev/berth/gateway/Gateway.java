@@ -28,6 +28,11 @@ import dev.berth.gateway.config.Resealing;
 import dev.berth.gateway.config.SandboxConfigs;
 import dev.berth.gateway.config.SealedColumn;
 import dev.berth.gateway.config.Sealer;
+import dev.berth.gateway.egress.Networks;
+import dev.berth.gateway.egress.Outbound;
+import dev.berth.gateway.egress.RunningCalls;
+import dev.berth.gateway.egress.SecretBook;
+import dev.berth.gateway.egress.SessionPolicies;
 import dev.berth.gateway.http.Admission;
 import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.Contract.Operation;
@@ -41,6 +46,7 @@ import dev.berth.gateway.mcp.McpTransport;
 import dev.berth.gateway.preview.PreviewHandler;
 import dev.berth.gateway.secret.SecretApi;
 import dev.berth.gateway.secret.Secrets;
+import dev.berth.gateway.secret.SessionSecrets;
 import dev.berth.gateway.skill.Skills;
 import dev.berth.gateway.terminal.Terminals;
 import dev.berth.gateway.webhook.Webhooks;
@@ -83,6 +89,7 @@ public final class Gateway implements AutoCloseable {
     private final Jobs jobs;
     private final Webhooks webhooks;
     private final Secrets secrets;
+    private final Outbound outbound;
     private final Thread resealer;
     private final ScheduledExecutorService housekeeping;
 
@@ -96,6 +103,7 @@ public final class Gateway implements AutoCloseable {
             Jobs jobs,
             Webhooks webhooks,
             Secrets secrets,
+            Outbound outbound,
             Thread resealer,
             ScheduledExecutorService housekeeping) {
         this.server = server;
@@ -107,6 +115,7 @@ public final class Gateway implements AutoCloseable {
         this.jobs = jobs;
         this.webhooks = webhooks;
         this.secrets = secrets;
+        this.outbound = outbound;
         this.resealer = resealer;
         this.housekeeping = housekeeping;
     }
@@ -138,16 +147,24 @@ public final class Gateway implements AutoCloseable {
                 random);
         Approvals approvals = new Approvals(
                 database, sealer, sessions, random, config.features().approvalPatience());
-        Calls calls = new Calls(sessions, approvals, artifacts, config.tools());
+        RunningCalls running = new RunningCalls();
+        Calls calls = new Calls(sessions, approvals, artifacts, config.tools(), running);
         EventApi events = new EventApi(sessions, config.server().heartbeat());
         Terminals terminals = new Terminals(sessions);
         TerminalApi terminalApi = new TerminalApi(sessions, terminals, contract);
         Webhooks webhooks = new Webhooks(database, sealer, config.features().webhooks());
         Jobs jobs = Jobs.open(config.features().jobs(), sessions, provider, database, new JobEnds(artifacts, webhooks));
         JobApi jobApi = new JobApi(calls, runner, jobs);
+        SecretBook book = new SessionSecrets(secrets);
+        Networks networks = new Networks(provider.name(), provider.capabilities(), book);
+        networks.requireSupported(sessions.spec().network());
+        SessionPolicies policies =
+                new SessionPolicies(sessions, database, book, running, meters, InstantSource.system());
+        Outbound outbound = Outbound.open(
+                config.features().outbound(), config.data().resolve("egress"), provider, sessions, policies, book);
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
-        endpoints.putAll(new SessionApi(sessions, artifacts).endpoints());
+        endpoints.putAll(new SessionApi(sessions, artifacts, networks).endpoints());
         endpoints.putAll(events.endpoints());
         endpoints.putAll(terminalApi.endpoints());
         endpoints.putAll(new PreviewApi(sessions).endpoints());
@@ -156,7 +173,7 @@ public final class Gateway implements AutoCloseable {
         endpoints.putAll(new ArtifactApi(artifacts, sessions).endpoints());
         endpoints.putAll(new UploadApi(calls, sessions).endpoints());
         endpoints.putAll(new ToolApi(calls, runner, configs, skills, jobApi, contract, config.tools()).endpoints());
-        endpoints.putAll(new ConfigApi(configs, sessions, contract, provider.name()).endpoints());
+        endpoints.putAll(new ConfigApi(configs, sessions, contract, provider.name(), networks).endpoints());
         endpoints.putAll(new SkillApi(skills).endpoints());
         endpoints.putAll(jobApi.endpoints());
         endpoints.putAll(new WebhookApi(webhooks).endpoints());
@@ -198,13 +215,25 @@ public final class Gateway implements AutoCloseable {
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
         every(housekeeping, Duration.ofSeconds(5), "approvals", approvals::sweep);
         every(housekeeping, Duration.ofSeconds(5), "idempotency", idempotency::sweep);
+        every(housekeeping, Duration.ofSeconds(2), "the way out", outbound::sweep);
         every(housekeeping, Duration.ofSeconds(5), "uses of secrets", secrets::writeUses);
         every(housekeeping, Duration.ofMinutes(10), "MCP sessions", mcp::sweep);
         every(housekeeping, Duration.ofMinutes(10), "artifacts", artifacts::sweep);
         every(housekeeping, Duration.ofHours(6), "content of artifacts", artifacts::sweepContent);
         Thread resealer = Thread.ofVirtual().name("reseal").start(() -> reseal(resealing));
         return new Gateway(
-                server, sessions, terminals, previews, keys, mcp, jobs, webhooks, secrets, resealer, housekeeping);
+                server,
+                sessions,
+                terminals,
+                previews,
+                keys,
+                mcp,
+                jobs,
+                webhooks,
+                secrets,
+                outbound,
+                resealer,
+                housekeeping);
     }
 
     private static List<SealedColumn> sealed() {
@@ -263,6 +292,7 @@ public final class Gateway implements AutoCloseable {
         housekeeping.shutdownNow();
         jobs.close();
         webhooks.close();
+        outbound.close();
         endSecrets();
     }
 

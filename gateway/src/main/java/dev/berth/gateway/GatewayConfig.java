@@ -1,6 +1,7 @@
 package dev.berth.gateway;
 
 import dev.berth.gateway.auth.OidcConfig;
+import dev.berth.gateway.egress.OutboundConfig;
 import dev.berth.gateway.http.ServerConfig;
 import dev.berth.gateway.webhook.WebhooksConfig;
 import dev.berth.sandbox.Destination.Domain;
@@ -38,6 +39,7 @@ public record GatewayConfig(
      * @param artifacts what becomes an artifact, and where it is kept
      * @param approvalPatience how long a person has to allow a call
      * @param plainSecrets hosts to which secrets may go without TLS
+     * @param outbound how the way out of sandboxes finds what is outside
      */
     public record Features(
             ToolSettings tools,
@@ -45,7 +47,8 @@ public record GatewayConfig(
             JobsConfig jobs,
             WebhooksConfig webhooks,
             Duration approvalPatience,
-            List<Domain> plainSecrets) {}
+            List<Domain> plainSecrets,
+            OutboundConfig outbound) {}
 
     public static final Duration APPROVAL_PATIENCE = Duration.ofMinutes(10);
 
@@ -62,7 +65,8 @@ public record GatewayConfig(
                 JobsConfig.DEFAULT,
                 WebhooksConfig.DEFAULT,
                 APPROVAL_PATIENCE,
-                List.of());
+                List.of(),
+                OutboundConfig.DEFAULT);
         return new GatewayConfig(server, data, adminKey, sealingKeys, 0, 0, Optional.empty(), usual);
     }
 
@@ -96,7 +100,8 @@ public record GatewayConfig(
                 features.jobs,
                 features.webhooks,
                 features.approvalPatience,
-                features.plainSecrets));
+                features.plainSecrets,
+                features.outbound));
     }
 
     public GatewayConfig withArtifacts(ArtifactsConfig kept) {
@@ -106,7 +111,8 @@ public record GatewayConfig(
                 features.jobs,
                 features.webhooks,
                 features.approvalPatience,
-                features.plainSecrets));
+                features.plainSecrets,
+                features.outbound));
     }
 
     public GatewayConfig withJobs(JobsConfig jobs) {
@@ -116,7 +122,8 @@ public record GatewayConfig(
                 jobs,
                 features.webhooks,
                 features.approvalPatience,
-                features.plainSecrets));
+                features.plainSecrets,
+                features.outbound));
     }
 
     public GatewayConfig withWebhooks(WebhooksConfig webhooks) {
@@ -126,12 +133,19 @@ public record GatewayConfig(
                 features.jobs,
                 webhooks,
                 features.approvalPatience,
-                features.plainSecrets));
+                features.plainSecrets,
+                features.outbound));
     }
 
     public GatewayConfig withApprovalPatience(Duration patience) {
         return with(new Features(
-                features.tools, features.artifacts, features.jobs, features.webhooks, patience, features.plainSecrets));
+                features.tools,
+                features.artifacts,
+                features.jobs,
+                features.webhooks,
+                patience,
+                features.plainSecrets,
+                features.outbound));
     }
 
     public GatewayConfig withPlainSecrets(List<Domain> hosts) {
@@ -141,7 +155,19 @@ public record GatewayConfig(
                 features.jobs,
                 features.webhooks,
                 features.approvalPatience,
-                hosts));
+                hosts,
+                features.outbound));
+    }
+
+    public GatewayConfig withOutbound(OutboundConfig outbound) {
+        return with(new Features(
+                features.tools,
+                features.artifacts,
+                features.jobs,
+                features.webhooks,
+                features.approvalPatience,
+                features.plainSecrets,
+                outbound));
     }
 
     private GatewayConfig with(Features changed) {

@@ -62,7 +62,7 @@ class TwoTenantsTest {
                             + " max_results fixed_strings multiline exclude include_hidden sort_by files description"
                             + " config scopes expires_in_seconds overlap_seconds state usage template limits idle pinned"
                             + " keep_checkpoints turn after follow permission_mode decision reason background url events cols rows watch terminal port wake before"
-                            + " value bindings prefix")
+                            + " value bindings prefix network mode allow secrets caps")
                     .split(" "));
 
     /** A right body of each operation that takes one, without ids. */
@@ -84,6 +84,7 @@ class TwoTenantsTest {
             Map.entry("putSkill", skill("anns-own", "broken")),
             Map.entry("putSecret", "{\"bindings\":[{\"hosts\":[\"broken.example\"]}]}"),
             Map.entry("makeSession", "{}"),
+            Map.entry("changeSessionNetwork", "{\"mode\":\"restricted\"}"),
             Map.entry("changeSession", "{\"pinned\":true}"),
             Map.entry("makeCheckpoint", "{}"),
             Map.entry("rollbackSession", "{\"turn\":0}"),

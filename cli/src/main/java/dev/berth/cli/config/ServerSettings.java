@@ -2,9 +2,11 @@ package dev.berth.cli.config;
 
 import dev.berth.gateway.GatewayConfig;
 import dev.berth.gateway.auth.OidcConfig;
+import dev.berth.gateway.egress.OutboundConfig;
 import dev.berth.gateway.http.ServerConfig;
 import dev.berth.gateway.webhook.WebhooksConfig;
 import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Network;
 import dev.berth.sandbox.local.LocalConfig;
 import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.session.IdlePolicy;
@@ -71,6 +73,8 @@ public record ServerSettings(Values values) {
                 .withSpec(SessionSpec.DEFAULT
                         .withTemplate(template)
                         .withLimits(limits)
+                        .withNetwork(
+                                new Network(values.get(Settings.NETWORK), List.of(), List.of(), Network.Caps.DEFAULT))
                         .withIdle(idle))
                 .withAuditCommands(values.get(Settings.AUDIT_COMMANDS));
     }
@@ -102,6 +106,12 @@ public record ServerSettings(Values values) {
                 .withRates(values.get(Settings.RATE_PER_SECOND), values.get(Settings.RATE_BURST))
                 .withOidc(oidc())
                 .withPlainSecrets(values.get(Settings.EGRESS_PLAIN_SECRETS))
+                .withOutbound(new OutboundConfig(
+                        values.get(Settings.EGRESS_DNS),
+                        values.get(Settings.EGRESS_AUTHORITIES),
+                        values.get(Settings.EGRESS_CONNECT_TIMEOUT),
+                        values.get(Settings.EGRESS_ANSWER_TIMEOUT),
+                        values.get(Settings.EGRESS_IDLE_TIMEOUT)))
                 .withApprovalPatience(values.get(Settings.APPROVAL_TIMEOUT))
                 .withArtifacts(new ArtifactsConfig(
                         data().resolve("artifacts"),

@@ -11,21 +11,27 @@ import dev.berth.gateway.auth.ApiKeys;
 import dev.berth.sandbox.Destination;
 import dev.berth.sandbox.Destination.Domain;
 import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Network;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.sandbox.local.store.StoreKind;
 import dev.berth.sandbox.local.template.TemplateName;
 import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.session.store.DatabaseConfig;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -50,6 +56,9 @@ public final class Settings {
         TEXT,
         JSON
     }
+
+    private static final Pattern NAME_SERVER =
+            Pattern.compile("(?:\\[([0-9a-fA-F:.]+)]|([0-9.]+|[0-9a-fA-F:]+))(?::([0-9]+))?");
 
     // ---- the server ----------------------------------------------------------------------------------------------
 
@@ -204,6 +213,41 @@ public final class Settings {
             "those of the machine",
             "Who answers programs in an open network that ask for names, by addresses such as 9.9.9.9.");
 
+    // ---- the way out ---------------------------------------------------------------------------------------------
+
+    public static final Setting<Network.Mode> NETWORK = Setting.of(
+                    "network",
+                    Types.oneOf(Network.Mode.class),
+                    "none",
+                    "What sessions may reach that do not say: nothing, what their rules allow, or everything public.")
+            .alias("E2B_ALLOW_INTERNET_ACCESS", Settings::internet)
+            .flag("--network");
+    public static final Setting<Optional<InetSocketAddress>> EGRESS_DNS = Setting.optional(
+            "egress.dns",
+            Type.of("ADDRESS[:PORT]", Settings::nameServer),
+            "as this machine does",
+            "The DNS server that names are asked of which sandboxes want to reach.");
+    public static final Setting<Optional<Path>> EGRESS_AUTHORITIES = Setting.optional(
+            "egress.authorities",
+            Types.PATH,
+            "none",
+            "A PEM file of certificates that servers may be certified by, besides the public authorities.");
+    public static final Setting<Duration> EGRESS_CONNECT_TIMEOUT = Setting.of(
+            "egress.connect-timeout",
+            checked(Types.TIME, Settings::longerThanNothing),
+            "10s",
+            "How long a server outside may take to accept a connection.");
+    public static final Setting<Duration> EGRESS_ANSWER_TIMEOUT = Setting.of(
+            "egress.answer-timeout",
+            checked(Types.TIME, Settings::longerThanNothing),
+            "10m",
+            "How long it may take to begin to answer, or be silent in an answer, where requests are looked at.");
+    public static final Setting<Duration> EGRESS_IDLE_TIMEOUT = Setting.of(
+            "egress.idle-timeout",
+            checked(Types.TIME, Settings::longerThanNothing),
+            "1h",
+            "After which silence other connections are cut.");
+
     public static final Setting<Duration> TOOLS_TIMEOUT =
             Setting.of("tools.timeout", Types.TIME, "30s", "How long a call may take that does not say.");
     public static final Setting<Duration> TOOLS_LONGEST_TIMEOUT =
@@ -349,7 +393,6 @@ public final class Settings {
                         PREVIEW_SECRET_FILE,
                         SEALING_KEY,
                         SEALING_KEY_FILE,
-                        EGRESS_PLAIN_SECRETS,
                         OIDC_ISSUER,
                         OIDC_JWKS,
                         OIDC_AUDIENCE,
@@ -376,6 +419,16 @@ public final class Settings {
                         APPROVAL_TIMEOUT,
                         JOBS_KEPT,
                         AUDIT_COMMANDS));
+        parts.put(
+                "The way out",
+                List.of(
+                        NETWORK,
+                        EGRESS_DNS,
+                        EGRESS_AUTHORITIES,
+                        EGRESS_PLAIN_SECRETS,
+                        EGRESS_CONNECT_TIMEOUT,
+                        EGRESS_ANSWER_TIMEOUT,
+                        EGRESS_IDLE_TIMEOUT));
         parts.put("The tenant `default`", List.of(TENANT_SESSIONS, TENANT_CREATED, TENANT_MEMORY, TENANT_DISK));
         parts.put(
                 "What is kept and told",
@@ -409,6 +462,36 @@ public final class Settings {
 
     private static String networkRange(String range) {
         return new NetworkConfig(Optional.of(range), List.of()).range().orElseThrow();
+    }
+
+    /** Others only know whether there is one. */
+    private static String internet(String text) {
+        return switch (text.toLowerCase(Locale.ROOT)) {
+            case "true", "yes", "on", "1" -> "open";
+            case "false", "no", "off", "0" -> "none";
+            default -> text;
+        };
+    }
+
+    private static InetSocketAddress nameServer(String text) {
+        Matcher parts = NAME_SERVER.matcher(text);
+        if (parts.matches()) {
+            String host = parts.group(1) == null ? parts.group(2) : parts.group(1);
+            int port = parts.group(3) == null ? 53 : Types.PORT.reader().apply(parts.group(3));
+            try {
+                return new InetSocketAddress(InetAddress.ofLiteral(host), port);
+            } catch (IllegalArgumentException e) {
+                // told below
+            }
+        }
+        throw new UsageException("'" + text + "' is not the address of a DNS server, such as 9.9.9.9 or [::1]:5353");
+    }
+
+    private static Duration longerThanNothing(Duration time) {
+        if (!time.isPositive()) {
+            throw new UsageException("it has to be longer than nothing");
+        }
+        return time;
     }
 
     private static Map<String, Integer> warm(Map<String, Integer> counts) {

@@ -185,7 +185,7 @@ public final class Gate {
     }
 
     /** Whether a server might take a path for another one than is checked here. */
-    private static boolean ambiguous(String path) {
+    static boolean ambiguous(String path) {
         String lower = path.toLowerCase(java.util.Locale.ROOT);
         return lower.contains("//")
                 || lower.contains("\\")

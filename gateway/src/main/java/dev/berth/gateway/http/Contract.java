@@ -236,7 +236,7 @@ public final class Contract {
                     .sorted()
                     .limit(50)
                     .toList();
-            throw SandboxException.invalid(String.join("; ", problems)).with(Problems.ERRORS, problems);
+            throw SandboxException.invalid(String.join("; ", problems)).with(SandboxException.ERRORS, problems);
         }
     }
 
