@@ -239,7 +239,7 @@ public final class Authority {
                     || !(certificateFile.readObject() instanceof X509CertificateHolder holder)) {
                 throw new IOException(broken(directory));
             }
-            PrivateKey key = new JcaPEMKeyConverter().getKeyPair(keys).getPrivate();
+            PrivateKey key = new JcaPEMKeyConverter().getPrivateKey(keys.getPrivateKeyInfo());
             X509Certificate certificate = new JcaX509CertificateConverter().getCertificate(holder);
             if (!belongsTo(key, certificate.getPublicKey())) {
                 throw new IOException(broken(directory));

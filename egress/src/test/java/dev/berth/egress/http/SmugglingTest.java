@@ -53,7 +53,6 @@ class SmugglingTest {
                 "GET / HTTP/1.1\nHost: HOST\n\n",
                 "GET / HTTP/1.1\r\nHost: HOST\r\nNoColon\r\n\r\n",
                 "GET / HTTP/1.1\r\nHost: HOST\r\n: empty\r\n\r\n",
-                "GET  / HTTP/1.1\r\nHost: HOST\r\n\r\n",
                 "GET / HTTP/9.9\r\nHost: HOST\r\n\r\n",
                 "GET http://user:pw@HOST/ HTTP/1.1\r\nHost: HOST\r\n\r\n",
                 "GET http://evil.test/ HTTP/1.1\r\nHost: HOST\r\n\r\n",
