@@ -126,6 +126,20 @@ class SmugglingTest {
     }
 
     @Test
+    void anEmptyBodyIsSaidToBeEmpty() throws Exception {
+        int port = world.raw(socket -> {
+            String head = RawHttp.head(socket);
+            RawHttp.send(socket, "HTTP/1.1 200 OK\r\nContent-Length: " + head.length() + "\r\n\r\n" + head);
+        });
+        try (Socket socket = world.dial("api.test", port)) {
+            RawHttp.send(socket, "POST / HTTP/1.1\r\nHost: api.test:" + port + "\r\nContent-Length: 0\r\n\r\n");
+            assertThat(RawHttp.message(socket))
+                    .containsOnlyOnce("Content-Length: 0")
+                    .doesNotContain("Transfer-Encoding");
+        }
+    }
+
+    @Test
     void aRequestThatComesBackToTheProxyIsRefused() throws Exception {
         // A server that forwards what it gets to the proxy again.
         int port = world.raw(socket -> {
