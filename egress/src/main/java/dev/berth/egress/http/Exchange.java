@@ -206,6 +206,9 @@ final class Exchange {
         } else if (isHttp2() && headers.contains(HttpHeader.TE, "trailers")) {
             fields.add(new Field("TE", "trailers")); // gRPC insists on it
         }
+        if (request.getLength() == 0 && headers.contains(HttpHeader.CONTENT_LENGTH)) {
+            fields.add(new Field("Content-Length", "0"));
+        }
         return new Head(request.getMethod(), path, query, fields);
     }
 
@@ -267,6 +270,9 @@ final class Exchange {
         HttpFields headers = request.getHeaders();
         if (headers.contains(HttpHeader.TRANSFER_ENCODING)) {
             return Optional.of(new Upload(-1));
+        }
+        if (request.getLength() == 0) {
+            return Optional.empty(); // its head says so, and a server need not wait for an end that is here already
         }
         if (headers.contains(HttpHeader.CONTENT_LENGTH)) {
             return Optional.of(new Upload(request.getLength()));

@@ -17,7 +17,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLException;
-import javax.net.ssl.SSLHandshakeException;
 import org.eclipse.jetty.client.HttpResponseException;
 import org.eclipse.jetty.http.HttpException;
 
@@ -45,10 +44,10 @@ final class Failures {
         if (has(failure, CertificateException.class)) {
             return refusal(Reason.CERTIFICATE, "the certificate of " + target + " is not one for this host");
         }
-        if (has(failure, SSLHandshakeException.class)) {
-            return refusal(Reason.CERTIFICATE, target + " and the proxy could not agree on how to speak TLS");
+        if (has(failure, SSLException.class)) {
+            return refusal(Reason.UPSTREAM_GARBAGE, target + " and the proxy could not agree on how to speak TLS");
         }
-        if (has(failure, SSLException.class) || has(failure, HttpException.class)) {
+        if (has(failure, HttpException.class)) {
             return garbage(target);
         }
         if (has(failure, HttpResponseException.class) || has(failure, java.util.zip.ZipException.class)) {

@@ -14,7 +14,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.eclipse.jetty.alpn.server.ALPNServerConnectionFactory;
 import org.eclipse.jetty.http.HttpCompliance;
-import org.eclipse.jetty.http.HttpVersion;
 import org.eclipse.jetty.http.UriCompliance;
 import org.eclipse.jetty.http2.server.HTTP2ServerConnectionFactory;
 import org.eclipse.jetty.server.Handler;
@@ -32,6 +31,7 @@ import org.slf4j.LoggerFactory;
 /** The HTTP that is looked into: Jetty's server towards the sandboxes, and its client towards the world. */
 public final class Inspector implements HttpSide {
     private static final Logger LOG = LoggerFactory.getLogger(Inspector.class);
+    private static final String HTTP_1 = "http/1.1"; // in lower case, as ALPN has it
     private static final int BUFFER = 32 << 10;
     private static final int HTTP2_WINDOW = 1 << 20;
 
@@ -103,8 +103,8 @@ public final class Inspector implements HttpSide {
         http2.setInitialSessionRecvWindow(HTTP2_WINDOW);
         http2.setInitialStreamRecvWindow(HTTP2_WINDOW / 2);
         http2.setStreamIdleTimeout(0); // the server outside is the one that has to move; see Exchange
-        ALPNServerConnectionFactory choice = new ALPNServerConnectionFactory("h2", HttpVersion.HTTP_1_1.asString());
-        choice.setDefaultProtocol(HttpVersion.HTTP_1_1.asString()); // of programs that know no ALPN
+        ALPNServerConnectionFactory choice = new ALPNServerConnectionFactory("h2", HTTP_1);
+        choice.setDefaultProtocol(HTTP_1); // of programs that know no ALPN
         StreamConnector made = new StreamConnector(server, tasks, authority, http1, choice, http2);
         made.setIdleTimeout(limits.idle().toMillis());
         return made;

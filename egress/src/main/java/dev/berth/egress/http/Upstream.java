@@ -149,7 +149,12 @@ final class Upstream implements AutoCloseable {
 
         @Override
         public void onContentSource(Response response, Content.Source body) {
-            answer.complete(new Answer.Plain(response, body));
+            if (response.getStatus() < 200) {
+                // It switches to something that nobody asked for.
+                answer.completeExceptionally(Failures.garbage(lane.target()));
+            } else {
+                answer.complete(new Answer.Plain(response, body));
+            }
         }
 
         @Override

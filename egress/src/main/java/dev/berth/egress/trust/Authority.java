@@ -35,6 +35,7 @@ import java.util.Map;
 import java.util.Set;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
+import org.bouncycastle.asn1.pkcs.PrivateKeyInfo;
 import org.bouncycastle.asn1.x500.X500Name;
 import org.bouncycastle.asn1.x500.X500NameBuilder;
 import org.bouncycastle.asn1.x500.style.BCStyle;
@@ -50,12 +51,12 @@ import org.bouncycastle.cert.X509v3CertificateBuilder;
 import org.bouncycastle.cert.jcajce.JcaX509CertificateConverter;
 import org.bouncycastle.cert.jcajce.JcaX509ExtensionUtils;
 import org.bouncycastle.cert.jcajce.JcaX509v3CertificateBuilder;
-import org.bouncycastle.openssl.PEMKeyPair;
 import org.bouncycastle.openssl.PEMParser;
 import org.bouncycastle.openssl.jcajce.JcaPEMKeyConverter;
 import org.bouncycastle.openssl.jcajce.JcaPEMWriter;
 import org.bouncycastle.operator.OperatorCreationException;
 import org.bouncycastle.operator.jcajce.JcaContentSignerBuilder;
+import org.bouncycastle.util.io.pem.PemObject;
 
 /**
  * Berth's own certificate authority, which sandboxes trust so that it can open their TLS to hosts it has to look inside.
@@ -226,7 +227,8 @@ public final class Authority {
                         false,
                         new JcaX509ExtensionUtils().createSubjectKeyIdentifier(keys.getPublic()));
         X509Certificate certificate = sign(builder, keys.getPrivate());
-        write(directory, KEY, pem(keys.getPrivate()), "rw-------");
+        // As PKCS #8, which names the curve in the way that the JDK reads.
+        write(directory, KEY, pem(new PemObject("PRIVATE KEY", keys.getPrivate().getEncoded())), "rw-------");
         write(directory, CERTIFICATE, pem(certificate), "rw-r--r--");
         return new Pair(keys.getPrivate(), certificate);
     }
@@ -235,11 +237,11 @@ public final class Authority {
         try (PEMParser keyFile = new PEMParser(new StringReader(Files.readString(directory.resolve(KEY))));
                 PEMParser certificateFile =
                         new PEMParser(new StringReader(Files.readString(directory.resolve(CERTIFICATE))))) {
-            if (!(keyFile.readObject() instanceof PEMKeyPair keys)
+            if (!(keyFile.readObject() instanceof PrivateKeyInfo info)
                     || !(certificateFile.readObject() instanceof X509CertificateHolder holder)) {
                 throw new IOException(broken(directory));
             }
-            PrivateKey key = new JcaPEMKeyConverter().getKeyPair(keys).getPrivate();
+            PrivateKey key = new JcaPEMKeyConverter().getPrivateKey(info);
             X509Certificate certificate = new JcaX509CertificateConverter().getCertificate(holder);
             if (!belongsTo(key, certificate.getPublicKey())) {
                 throw new IOException(broken(directory));

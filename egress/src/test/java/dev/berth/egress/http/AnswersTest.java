@@ -27,6 +27,7 @@ import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.io.Content;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -345,7 +346,7 @@ class AnswersTest {
         assertThat(world.policy.visit().refused()).contains(Reason.CAP_BYTES);
     }
 
-    @Test
+    @RepeatedTest(10)
     void aHeadHasItsLengthAndNoBody() throws Exception {
         Origin origin = bound((request, response, callback) -> {
             response.getHeaders().put("Content-Length", "1234");

@@ -28,8 +28,8 @@ class CurlTest {
     void start() throws Exception {
         world = new World();
         origin = world.secure("api.test", (request, response, callback) -> {
-            keys.add(String.valueOf(request.getHeaders().get("X-Api-Key")));
             String body = Content.Source.asString(request, StandardCharsets.UTF_8);
+            keys.add(String.valueOf(request.getHeaders().get("X-Api-Key")));
             Content.Sink.write(response, true, "got " + body.length() + " " + keys.peek(), callback);
         });
         world.bind("api.test", origin.port(), new Place.Header("X-Api-Key", "{}"));
