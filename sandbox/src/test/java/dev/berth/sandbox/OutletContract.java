@@ -337,8 +337,8 @@ abstract class OutletContract extends ProviderContract {
             Thread flood = Thread.startVirtualThread(() -> flood(connection));
             sandbox.network(Network.NONE);
             assertThat(held.end()).isEqualTo("cut off");
-            flood.join();
             sandbox.wake();
+            flood.join();
             assertThat(program.does("connect")).isEqualTo("refused");
             sandbox.pause();
             sandbox.network(RESTRICTED);

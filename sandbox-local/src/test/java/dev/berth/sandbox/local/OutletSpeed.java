@@ -19,8 +19,7 @@ import java.util.List;
  * byte asks it to send, to take, or to answer each byte. Run it with the class path of the tests.
  */
 final class OutletSpeed {
-    private static final String SERVER =
-            """
+    private static final String SERVER = """
             import socket, threading
             def serve(c):
                 c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -40,8 +39,7 @@ final class OutletSpeed {
             while True: threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
             """;
 
-    private static final String CLIENT =
-            """
+    private static final String CLIENT = """
             import socket, sys, time
             port, what = int(sys.argv[1]), sys.argv[2]
             c = socket.create_connection(('127.0.0.1', port))
@@ -89,8 +87,9 @@ final class OutletSpeed {
                             .strip()));
                 }
                 System.out.printf("%s direct %s carried %s%n", what, direct, carried);
-                System.out.printf("%s medians %.2f and %.2f: x%.2f%n", what, median(direct), median(carried),
-                        median(carried) / median(direct));
+                System.out.printf(
+                        "%s medians %.2f and %.2f: x%.2f%n",
+                        what, median(direct), median(carried), median(carried) / median(direct));
             }
         } finally {
             server.destroy();

@@ -41,7 +41,7 @@ final class GuestCommand implements RunningCommand {
         this.stdin = new Outflow(new Outflow.Sink() {
             @Override
             public void send(byte[] bytes, int offset, int length) throws IOException {
-                link.send(new Wire.Out(Wire.STDIN, id, length).bytes(bytes, offset, length));
+                link.send(Wire.STDIN, id, bytes, offset, length);
             }
 
             @Override

@@ -28,7 +28,7 @@ final class GuestConnection implements Connection {
         this.output = new Outflow(new Outflow.Sink() {
             @Override
             public void send(byte[] bytes, int offset, int length) throws IOException {
-                link.send(new Wire.Out(Wire.DATA_TO_GUEST, id, length).bytes(bytes, offset, length));
+                link.send(Wire.DATA_TO_GUEST, id, bytes, offset, length);
             }
 
             @Override

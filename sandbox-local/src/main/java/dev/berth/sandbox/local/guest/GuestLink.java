@@ -302,7 +302,15 @@ public final class GuestLink implements AutoCloseable {
     }
 
     void send(Wire.Out frame) throws IOException {
-        ByteBuffer bytes = frame.done();
+        send(frame.done());
+    }
+
+    /** Sends a frame with a payload that need not be copied for it. */
+    void send(int type, int id, byte[] bytes, int offset, int length) throws IOException {
+        send(Wire.header(type, id, length), ByteBuffer.wrap(bytes, offset, length));
+    }
+
+    private void send(ByteBuffer... parts) throws IOException {
         writing.lock();
         try {
             SocketChannel channel = current;
@@ -310,8 +318,8 @@ public final class GuestLink implements AutoCloseable {
                 throw new ClosedChannelException();
             }
             writeBegan = System.nanoTime();
-            while (bytes.hasRemaining()) {
-                channel.write(bytes);
+            while (parts[parts.length - 1].hasRemaining()) {
+                channel.write(parts);
             }
         } finally {
             writeBegan = 0;
