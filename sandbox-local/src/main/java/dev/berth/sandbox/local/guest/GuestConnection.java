@@ -25,7 +25,7 @@ final class GuestConnection implements Connection {
                 0,
                 Wire.STREAM_WINDOW / 2,
                 offset -> link.sendQuietly(new Wire.Out(Wire.DATA_CONSUMED, id, 8).u64(offset)));
-        this.output = new Outflow(new Outflow.Sink() {
+        this.output = new Outflow(link.carriedWindow(), new Outflow.Sink() {
             @Override
             public void send(byte[] bytes, int offset, int length) throws IOException {
                 link.send(Wire.DATA_TO_GUEST, id, bytes, offset, length);

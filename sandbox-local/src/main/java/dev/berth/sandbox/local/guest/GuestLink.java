@@ -332,6 +332,11 @@ public final class GuestLink implements AutoCloseable {
         return version > Wire.OLDEST_VERSION;
     }
 
+    /** How much data of a connection the guest that is there takes before any of it is read. */
+    int carriedWindow() {
+        return version > Wire.OLDEST_VERSION ? Wire.CARRIED_WINDOW : Wire.STREAM_WINDOW;
+    }
+
     /** Tells the guest the port that is wanted now: of two that do so at the same time the last tells the latest. */
     void tellPort() {
         writing.lock();
