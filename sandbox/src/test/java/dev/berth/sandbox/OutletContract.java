@@ -413,8 +413,7 @@ abstract class OutletContract extends ProviderContract {
         Sandbox sandbox = restricted(OutletContract::echo);
         // More than are carried at a time: who is too many waits.
         String all = IntStream.range(0, 600).mapToObj(String::valueOf).collect(Collectors.joining(" "));
-        String script =
-                """
+        String script = """
                 import socket
                 open_ones = [socket.create_connection(('127.0.0.1', 3128), 60) for _ in range(600)]
                 for i, s in enumerate(open_ones): s.sendall(str(i).encode()); s.shutdown(socket.SHUT_WR)
