@@ -166,7 +166,7 @@ static bool take_data(struct carried *carried, const uint8_t *bytes, size_t size
 {
 	if (carried->out_end)
 		return false;
-	switch (pour_in(&carried->pour, carried->open ? carried->watch.fd : -1, bytes, size, CREDIT)) {
+	switch (pour_in(&carried->pour, carried->open ? carried->watch.fd : -1, bytes, size, CARRY_CREDIT)) {
 	case POUR_OVER_CREDIT:
 		return false;
 	case POUR_BROKEN:

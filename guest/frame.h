@@ -16,7 +16,8 @@ enum {
 	FRAME_OUT_MAX = 256 << 10,    /* … and to the server */
 	TAG_MAX = 128,
 	PING_MAX = 64,
-	CREDIT = 256 << 10,           /* bytes in flight of one stdin, or of one direction of a carried connection */
+	CREDIT = 256 << 10,           /* bytes in flight of one stdin, or of a carried connection on its way to the server */
+	CARRY_CREDIT = 1 << 20,       /* … and on its way into the sandbox, whose memory holds what its programs do not take */
 };
 
 enum to_guest {

@@ -17,6 +17,7 @@ DIAL, DATA, DATA_END, CLOSE, DATA_CONSUMED, LIMITS, PING, LISTEN = range(11, 19)
 PTY, KEEP_STDIN, BLOCK, NO_NEW_PRIVS = 1, 2, 4, 8
 VERSION = 2
 CREDIT = 256 << 10
+CARRY_CREDIT = 1 << 20
 TOKEN = "the-token-of-this-sandbox"
 
 Frame = namedtuple("Frame", "type id payload")

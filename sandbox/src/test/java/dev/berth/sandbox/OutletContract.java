@@ -337,8 +337,8 @@ abstract class OutletContract extends ProviderContract {
             Thread flood = Thread.startVirtualThread(() -> flood(connection));
             sandbox.network(Network.NONE);
             assertThat(held.end()).isEqualTo("cut off");
-            flood.join();
             sandbox.wake();
+            flood.join();
             assertThat(program.does("connect")).isEqualTo("refused");
             sandbox.pause();
             sandbox.network(RESTRICTED);
@@ -411,29 +411,15 @@ abstract class OutletContract extends ProviderContract {
     void carriesManyConnectionsAtOnce() {
         needs(Capability.OUTLET);
         Sandbox sandbox = restricted(OutletContract::echo);
-        String all = IntStream.range(0, 300).mapToObj(String::valueOf).collect(Collectors.joining(" "));
+        // More than are carried at a time: who is too many waits.
+        String all = IntStream.range(0, 600).mapToObj(String::valueOf).collect(Collectors.joining(" "));
         String script = """
                 import socket
-                open_ones = [socket.create_connection(('127.0.0.1', 3128), 60) for _ in range(300)]
+                open_ones = [socket.create_connection(('127.0.0.1', 3128), 60) for _ in range(600)]
                 for i, s in enumerate(open_ones): s.sendall(str(i).encode()); s.shutdown(socket.SHUT_WR)
                 print(' '.join(b''.join(iter(lambda: s.recv(100), b'')).decode() for s in open_ones), end='')
                 """;
         assertThat(sandbox.run(Command.of("python3", "-c", script)).stdout()).isEqualTo(all);
-        // And more than are carried at a time: who is too many waits.
-        String crowd = """
-                import socket, threading
-                done = []
-                def talk(i):
-                    s = socket.create_connection(('127.0.0.1', 3128), 60)
-                    s.sendall(b'x'); s.shutdown(socket.SHUT_WR)
-                    done.append(s.recv(1)); s.close()
-                threading.stack_size(65536)
-                threads = [threading.Thread(target=talk, args=(i,)) for i in range(600)]
-                for t in threads: t.start()
-                for t in threads: t.join()
-                print(len(done))
-                """;
-        assertThat(sandbox.run(Command.of("python3", "-c", crowd)).stdout()).isEqualTo("600\n");
     }
 
     @Test

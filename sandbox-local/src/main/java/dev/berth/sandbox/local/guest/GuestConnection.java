@@ -25,10 +25,10 @@ final class GuestConnection implements Connection {
                 0,
                 Wire.STREAM_WINDOW / 2,
                 offset -> link.sendQuietly(new Wire.Out(Wire.DATA_CONSUMED, id, 8).u64(offset)));
-        this.output = new Outflow(new Outflow.Sink() {
+        this.output = new Outflow(link.carriedWindow(), new Outflow.Sink() {
             @Override
             public void send(byte[] bytes, int offset, int length) throws IOException {
-                link.send(new Wire.Out(Wire.DATA_TO_GUEST, id, length).bytes(bytes, offset, length));
+                link.send(Wire.DATA_TO_GUEST, id, bytes, offset, length);
             }
 
             @Override

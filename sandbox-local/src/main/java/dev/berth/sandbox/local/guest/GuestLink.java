@@ -302,7 +302,15 @@ public final class GuestLink implements AutoCloseable {
     }
 
     void send(Wire.Out frame) throws IOException {
-        ByteBuffer bytes = frame.done();
+        send(frame.done());
+    }
+
+    /** Sends a frame with a payload that need not be copied for it. */
+    void send(int type, int id, byte[] bytes, int offset, int length) throws IOException {
+        send(Wire.header(type, id, length), ByteBuffer.wrap(bytes, offset, length));
+    }
+
+    private void send(ByteBuffer... parts) throws IOException {
         writing.lock();
         try {
             SocketChannel channel = current;
@@ -310,8 +318,8 @@ public final class GuestLink implements AutoCloseable {
                 throw new ClosedChannelException();
             }
             writeBegan = System.nanoTime();
-            while (bytes.hasRemaining()) {
-                channel.write(bytes);
+            while (parts[parts.length - 1].hasRemaining()) {
+                channel.write(parts);
             }
         } finally {
             writeBegan = 0;
@@ -322,6 +330,11 @@ public final class GuestLink implements AutoCloseable {
     /** Whether the guest that is there knows LISTEN. */
     boolean canListen() {
         return version > Wire.OLDEST_VERSION;
+    }
+
+    /** How much data of a connection the guest that is there takes before any of it is read. */
+    int carriedWindow() {
+        return version > Wire.OLDEST_VERSION ? Wire.CARRIED_WINDOW : Wire.STREAM_WINDOW;
     }
 
     /** Tells the guest the port that is wanted now: of two that do so at the same time the last tells the latest. */

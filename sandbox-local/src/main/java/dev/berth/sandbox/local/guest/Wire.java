@@ -61,12 +61,23 @@ final class Wire {
     static final int HEADER = 9;
     /** Of what a frame's length counts, from the guest. */
     static final int MAX_FROM_GUEST = 256 * 1024;
-    /** How much stdin, or data of one direction of a carried connection, may be under way. */
+    /** How much stdin, or data of a carried connection from the guest, may be under way. */
     static final int STREAM_WINDOW = 256 * 1024;
-    /** Bytes in one STDIN or DATA frame of ours. */
-    static final int CHUNK = 64 * 1024;
+    /** How much data of a carried connection may be under way to a guest of this version. */
+    static final int CARRIED_WINDOW = 1024 * 1024;
+    /** Bytes in one STDIN or DATA frame of ours: with its header it just fits into what a guest reads at a time. */
+    static final int CHUNK = 64 * 1024 - HEADER;
 
     private Wire() {}
+
+    /** What stands before a payload of that length. */
+    static ByteBuffer header(int type, int id, int length) {
+        return ByteBuffer.allocate(HEADER)
+                .putInt(HEADER - 4 + length)
+                .put((byte) type)
+                .putInt(id)
+                .flip();
+    }
 
     /** A frame being written; grows as needed. */
     static final class Out {
