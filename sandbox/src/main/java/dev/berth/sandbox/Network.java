@@ -158,13 +158,6 @@ public record Network(Mode mode, List<Rule> allow, List<String> secrets, Caps ca
                     "bytesPerSecond: has to be 0 (no ceiling) or at least 1024");
             problems.refuse();
         }
-
-        /** Not the one of Network, whose constants need this class to be ready, whichever is used first. */
-        private static void check(boolean holds, String message) {
-            if (!holds) {
-                throw SandboxException.invalid(message);
-            }
-        }
     }
 
     public static final Network NONE = new Network(Mode.NONE, List.of(), List.of(), Caps.DEFAULT);
