@@ -83,7 +83,7 @@ public final class LocalProvider implements SandboxProvider {
     private final ScheduledExecutorService housekeeping = Executors.newScheduledThreadPool(
             2, Thread.ofPlatform().daemon().name("local-housekeeping").factory());
 
-    private volatile Outlet outlet = (_, _) -> {};
+    private final LateOutlet outlet = new LateOutlet();
 
     private LocalProvider(Machine machine, String location, LocalConfig config) {
         this.machine = machine;
@@ -196,7 +196,7 @@ public final class LocalProvider implements SandboxProvider {
 
     @Override
     public void outlet(Outlet newOutlet) {
-        outlet = newOutlet;
+        outlet.set(newOutlet);
     }
 
     public TemplateStore templates() {
@@ -466,7 +466,7 @@ public final class LocalProvider implements SandboxProvider {
                 box,
                 record,
                 template,
-                (source, connection) -> outlet.take(source, connection),
+                outlet,
                 gone -> {
                     if (gone.record().id().isPresent()) {
                         // The name may belong to another by now.
