@@ -114,7 +114,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
             }
         }
         throw SandboxException.unavailable("could not start PostgreSQL in " + config.directory()
-                + ": somebody else has port " + port + " of 127.0.0.1");
+                + ": somebody else has port " + port + " of 127.0.0.1, or one before does not let go of its memory");
     }
 
     /**

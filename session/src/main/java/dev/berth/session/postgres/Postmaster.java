@@ -28,6 +28,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Postmaster implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Postmaster.class);
+    private static final Duration FOR_MEMORY = Duration.ofMillis(500);
     private static final Duration TO_START = Duration.ofSeconds(60);
     private static final Duration TO_STOP = Duration.ofSeconds(30);
     private static final Duration TO_STOP_BY_FORCE = Duration.ofSeconds(10);
@@ -70,7 +71,7 @@ final class Postmaster implements AutoCloseable {
     /**
      * Starts it and waits until it takes connections.
      *
-     * @return false if somebody else has the port
+     * @return false if somebody else has the port, or one before has the memory still
      */
     boolean start() throws IOException, InterruptedException {
         long mark = installation.log().end();
@@ -83,6 +84,11 @@ final class Postmaster implements AutoCloseable {
                 if (!started.isAlive()) {
                     String lastWords = installation.log().tail(mark);
                     if (lastWords.contains("Address already in use")) {
+                        return false;
+                    }
+                    if (lastWords.contains("pre-existing shared memory block")) {
+                        // Of a process that is dying: its title goes before its memory.
+                        TimeUnit.NANOSECONDS.sleep(FOR_MEMORY.toNanos());
                         return false;
                     }
                     throw installation.diagnosis().of("it ended with status " + started.waitFor(), lastWords);
