@@ -94,25 +94,23 @@ def kept(times, *server):
     return nanos
 
 
-def ask(connection, host):
-    connection.sendall(b"GET /v1/models HTTP/1.1\r\nHost: %s\r\n%s\r\n" % (host.encode(), KEY))
+def ask(connection, host, port, _):
+    connection.sendall(b"GET /v1/models HTTP/1.1\r\nHost: %s:%d\r\n%s\r\n" % (host.encode(), port, KEY))
     answer = b""
-    while not answer.endswith(b"\r\n\r\nwell"):
+    while not answer.endswith((b"\r\n\r\nwell", b"well\r\n0\r\n\r\n")):
         piece = connection.recv(4096)
-        if not piece:
-            raise OSError("the server did not answer: " + answer.decode())
         answer += piece
-    if b" 200 " not in answer.split(b"\r\n")[0]:
-        raise OSError(answer.decode())
+        if not piece or not answer.startswith(b"HTTP/1.1 200 "):
+            raise OSError("the server answered " + answer.decode())
 
 
-def http(times, host, port, trusted):
+def http(times, *server):
     nanos = []
-    with connect(host, port, trusted) as connection:
-        ask(connection, host)
+    with connect(*server) as connection:
+        ask(connection, *server)
         for _ in range(times):
             start = now()
-            ask(connection, host)
+            ask(connection, *server)
             nanos.append(now() - start)
     return nanos
 
@@ -125,10 +123,10 @@ def crowd(times, *server):
     def one():
         try:
             with connect(*server) as connection:
-                ask(connection, server[0])
+                ask(connection, *server)
                 there.wait()
                 for _ in range(times):
-                    ask(connection, server[0])
+                    ask(connection, *server)
         except (OSError, threading.BrokenBarrierError) as e:
             there.abort()
             failures.append(e)
