@@ -23,7 +23,7 @@ final class EgressSecret implements Measurement {
     public List<Row> measure(Rig rig) throws Exception {
         int turns = rig.scale().commands() / AT_A_TIME;
         int warmUp = rig.scale().serverWarmUp() / AT_A_TIME;
-        int each = rig.scale().commands();
+        int each = rig.scale().commands() / 4;
         try (EgressSite site = EgressSite.open(rig)) {
             rig.progress().begin(WHAT);
             Timings alone = site.keyed("http", AT_A_TIME, turns, warmUp);
