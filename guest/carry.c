@@ -6,7 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CHAINS = 256 };
+enum {
+	CHAINS = 256,
+	TAKEN_STEP = CREDIT / 4, /* what is taken before the server is told; less than any window it may keep, or it would wait for ever */
+};
 
 static struct carried *table[CHAINS];
 
@@ -148,7 +151,7 @@ static bool pump(struct source *source)
 			return false;
 		carried->first_frame = 0;
 	}
-	if (carried->pour.taken > carried->taken_sent) {
+	if (carried->pour.taken - carried->taken_sent >= TAKEN_STEP) {
 		uint8_t *to = link_frame(DATA_TAKEN, carried->id, 8);
 
 		if (!to)

@@ -18,6 +18,7 @@ PTY, KEEP_STDIN, BLOCK, NO_NEW_PRIVS = 1, 2, 4, 8
 VERSION = 2
 CREDIT = 256 << 10
 CARRY_CREDIT = 1 << 20
+TAKEN_STEP = 64 << 10  # what of a connection is taken before it is told
 TOKEN = "the-token-of-this-sandbox"
 
 Frame = namedtuple("Frame", "type id payload")

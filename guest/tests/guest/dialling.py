@@ -20,7 +20,7 @@ def carries_data_both_ways_and_half_closes(guest):
         assert b"".join(iter(lambda: connection.recv(100), b"")) == b"to the peer"
         connection.sendall(b"to the server")
         link.until(lambda: link.data.get(id) == b"to the server")
-        assert id not in link.closed and link.data_taken[id] == 11
+        assert id not in link.closed and id not in link.data_taken, "so little is not worth a frame"
         connection.close()
         link.until(lambda: id in link.closed)
         assert link.closed[id] == 0 and id in link.data_ends
@@ -126,6 +126,7 @@ def takes_a_credit_of_data_that_the_peer_does_not_read_and_no_more(guest):
         sent += allowed
         link.quiet(0.2)
         allowed = link.data_taken.get(1, 0) + CARRY_CREDIT - sent
-    link.send(DATA, 1, b"x")
+    # It may have taken almost a step more than it told.
+    link.send(DATA, 1, bytes(TAKEN_STEP))
     expect_lost(link)
     connection.close()

@@ -32,6 +32,9 @@ public final class Bench {
             new Copies(),
             new SandboxTransfer(),
             new HttpFiles(),
+            new EgressTransfer(),
+            new EgressLatency(),
+            new EgressSecret(),
             new ProviderOpen());
 
     private Bench() {}

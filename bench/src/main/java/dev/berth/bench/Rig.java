@@ -86,6 +86,11 @@ final class Rig implements AutoCloseable {
         return SessionSite.open(provider(), template.name(), scratch.resolve("sessions"), scratch.resolve("postgres"));
     }
 
+    /** An empty one, which goes with the rig. */
+    Path newDirectory() throws IOException {
+        return Files.createTempDirectory(scratch, "");
+    }
+
     /** A specification with a name that was not used before. */
     SandboxSpec spec() {
         names++;

@@ -37,7 +37,10 @@ class BenchTest {
                 .contains("commands per second over HTTP")
                 .contains("write 64 MB")
                 .contains("upload 64 MB over HTTP")
-                .contains("download 64 MB over HTTP");
+                .contains("download 64 MB over HTTP")
+                .contains("upload 64 MB through a sandbox's network, TLS")
+                .contains("small request out of a sandbox, kept connection")
+                .contains("HTTPS requests per second with a secret put in");
         JsonNode report = JsonMapper.builder().build().readTree(Files.readAllBytes(json));
         assertThat(report.get("rows").size()).isGreaterThan(15);
         assertThat(Mounts.all()).noneMatch(mount -> mount.target().toString().startsWith("/var/tmp/berth-bench"));

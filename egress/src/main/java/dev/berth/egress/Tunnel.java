@@ -25,7 +25,8 @@ final class Tunnel {
     /** Most connections say little; those that say much get the larger buffer, which saves them calls. */
     private static final int FIRST_BUFFER = 8 << 10;
 
-    private static final int LARGEST_BUFFER = 128 << 10;
+    /** A little less than 128 KB: with the headers that they get, two frames of 64 KB hold it, and none is almost empty. */
+    private static final int LARGEST_BUFFER = (128 << 10) - 512;
 
     private final Account account;
     private final Connection program;
@@ -187,7 +188,9 @@ final class Tunnel {
     }
 
     private static byte[] larger(byte[] buffer, int filled) {
-        return filled == buffer.length && filled < LARGEST_BUFFER ? new byte[filled * 2] : buffer;
+        return filled == buffer.length && filled < LARGEST_BUFFER
+                ? new byte[Math.min(filled * 2, LARGEST_BUFFER)]
+                : buffer;
     }
 
     private static Refusal reset(IOException e) {

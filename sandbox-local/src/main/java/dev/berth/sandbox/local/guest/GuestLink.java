@@ -8,6 +8,7 @@ import dev.berth.sandbox.RunningCommand;
 import dev.berth.sandbox.SandboxException;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
+import java.net.StandardSocketOptions;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
@@ -54,6 +55,9 @@ public final class GuestLink implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(GuestLink.class);
     /** Connections that have not shown a token yet; more are turned away. */
     private static final int STRANGERS = 4;
+
+    /** More than usual: the fewer times a writer finds it full, the fewer times it has to be woken. */
+    private static final int SOCKET_BUFFER = 512 * 1024;
 
     private static final long HANDSHAKE_SECONDS = 10;
     private static final int UNTRUSTED = 0;
@@ -468,6 +472,7 @@ public final class GuestLink implements AutoCloseable {
 
     private void adopt(SocketChannel channel, int spoken) throws IOException {
         boolean again = ready.isDone();
+        channel.setOption(StandardSocketOptions.SO_SNDBUF, SOCKET_BUFFER);
         drop(current); // and with it whoever is stuck in writing to it
         // WELCOME goes before anything else, see PROTOCOL.md: a guest that reads a command first breaks off, and the
         // command is lost. After a restart of the server somebody always waits with one.
