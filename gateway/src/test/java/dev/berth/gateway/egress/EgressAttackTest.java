@@ -10,6 +10,8 @@ import ch.qos.logback.core.read.ListAppender;
 import dev.berth.egress.internet.Internet;
 import dev.berth.egress.internet.NameServer;
 import dev.berth.egress.internet.Site;
+import dev.berth.session.LoggedEvent;
+import dev.berth.session.SessionKey;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -22,16 +24,21 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
@@ -69,6 +76,7 @@ class EgressAttackTest {
     private static int api;
     private static List<Site> sites;
     private static Site bound;
+    private static String placeholder;
 
     @BeforeAll
     static void start() throws IOException, InterruptedException {
@@ -89,6 +97,8 @@ class EgressAttackTest {
         for (String session : List.of(SESSION, "neighbour")) {
             online.write(session, "attack.py", attacks());
         }
+        placeholder = online.run(SESSION, "printenv MODEL_KEY").strip();
+        assertThat(placeholder).contains("berth-MODEL_KEY-");
         online.run("neighbour", "setsid python3 -m http.server 9999 --bind 0.0.0.0 >/dev/null 2>&1 < /dev/null &");
     }
 
@@ -217,7 +227,8 @@ class EgressAttackTest {
     private static String python(String session, String code) {
         return online.run(
                         session,
-                        "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=. python3 - <<'END_OF_ATTACK'\nfrom attack import *\n" + code + "\nEND_OF_ATTACK")
+                        "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=. python3 - <<'END_OF_ATTACK'\nfrom attack import *\n"
+                                + code + "\nEND_OF_ATTACK")
                 .strip();
     }
 
@@ -234,7 +245,8 @@ class EgressAttackTest {
         assertThat(canary.sung()).as("what reached a place where nothing may").isEmpty();
         for (Site site : sites) {
             assertThat(site.seen()).allSatisfy(request -> {
-                assertThat(request.toString()).doesNotContain("forbidden").doesNotContain("berth-");
+                assertThat(request.uri()).doesNotContain("forbidden");
+                assertThat(request.toString()).doesNotContain(placeholder);
                 assertThat(request.headers()).doesNotContainKey("x-injected");
                 assertThat(request.headers().getOrDefault("host", "")).doesNotContain("evil");
             });
@@ -282,7 +294,7 @@ class EgressAttackTest {
                         "the machine's own doors are closed at each of its addresses",
                         "for a in " + everywhere + ":\n  for p in (" + api + ", " + machineDoor.getLocalPort()
                                 + "): tcp(a, p)",
-                        "((" + NO_WAY + "|ECONNREFUSED)\n?)+"),
+                        "((" + NO_WAY + "|EINVAL|ECONNREFUSED)\n?)+"),
                 attack("a packet of UDP goes nowhere", "udp('" + evil() + "', 53)", NO_WAY),
                 attack(
                         "a question to the real name server goes nowhere",
@@ -517,7 +529,7 @@ class EgressAttackTest {
                 attack(
                         "another host in a plain request is refused",
                         "raw('GET http://allowed.test/ HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n')",
-                        "refused host_mismatch"),
+                        "refused (host_mismatch|bad_request)"),
                 attack(
                         "another host in an opened request is refused",
                         "opened('bound.test', 'GET / HTTP/1.1\\r\\nHost: evil.test\\r\\nConnection: close\\r\\n\\r\\n')",
@@ -533,7 +545,7 @@ class EgressAttackTest {
                 attack(
                         "an address within opened TLS has to be of that host",
                         "opened('bound.test', 'GET https://evil.test/forbidden HTTP/1.1\\r\\nHost: bound.test\\r\\nConnection: close\\r\\n\\r\\n')",
-                        "refused host_mismatch|400"),
+                        "refused (host_mismatch|bad_request)"),
                 attack(
                         "and within a tunnel to one host no other can be asked for",
                         "through('allowed.test:80', b'GET http://evil.test/forbidden HTTP/1.1\\r\\nHost: evil.test\\r\\nConnection: close\\r\\n\\r\\n')",
@@ -571,6 +583,10 @@ class EgressAttackTest {
                         "raw(b'PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n' + frame(4, 0, 0) + frame(1, 5, 1, fields([(':method', 'GET'), (':scheme', 'http'), (':authority', 'evil.test'), (':path', '/')])), 5)",
                         "refused [a-z_]+|400|cut|garbage"),
                 attack(
+                        "within TLS nobody asks for going on without it",
+                        "opened('rules.test', 'GET http://rules.test:443/public/forbidden HTTP/1.1\\r\\nHost: rules.test:443\\r\\nConnection: close\\r\\n\\r\\n'); h2('rules.test', [(':method', 'GET'), (':scheme', 'http'), (':authority', 'rules.test:443'), (':path', '/public/forbidden')])",
+                        "refused bad_request\n(refused berth: .*|reset|goaway|answered 8c)"),
+                attack(
                         "HTTP/2 for another host is refused",
                         "h2('bound.test', [(':method', 'GET'), (':scheme', 'https'), (':authority', 'evil.test'), (':path', '/forbidden')])",
                         "refused berth: this request is for evil.test:443.*"),
@@ -592,8 +608,8 @@ class EgressAttackTest {
                         "refused berth: .*|reset|goaway|answered 8c|cut"),
                 attack(
                         "HTTP/2 with chunks is refused, or they are no chunks",
-                        "h2('bound.test', [(':method', 'POST'), (':scheme', 'https'), (':authority', 'bound.test'), (':path', '/x'), ('transfer-encoding', 'chunked')], b'0\\r\\n\\r\\nGET /x HTTP/1.1\\r\\nHost: bound.test\\r\\n\\r\\n')",
-                        "refused berth: .*|reset|goaway|answered 8c"),
+                        "h2('bound.test', [(':method', 'POST'), (':scheme', 'https'), (':authority', 'bound.test'), (':path', '/x'), ('transfer-encoding', 'chunked')], b'0\\r\\n\\r\\nGET /forbidden HTTP/1.1\\r\\nHost: bound.test\\r\\n\\r\\n')",
+                        "refused berth: .*|reset|goaway|answered 8c|answered bound\nPOST /x\n.*GET /forbidden.*"),
                 attack(
                         "HTTP/2 opens no tunnel",
                         "h2('bound.test', [(':method', 'CONNECT'), (':authority', 'evil.test:443')])",
@@ -681,7 +697,7 @@ class EgressAttackTest {
                 attack(
                         "with line ends in a path",
                         "raw('GET http://allowed.test/a%0d%0aX-Injected:%201 HTTP/1.1\\r\\nHost: allowed.test\\r\\nConnection: close\\r\\n\\r\\n'); raw('GET http://allowed.test/a\\rX-Injected: 1 HTTP/1.1\\r\\nHost: allowed.test\\r\\n\\r\\n')",
-                        "200\n(refused [a-z_]+|400)"),
+                        "(200|refused [a-z_]+)\n(refused [a-z_]+|400)"),
                 attack(
                         "with a placeholder and line ends",
                         "raw(('GET http://allowed.test/ HTTP/1.1\\r\\nHost: allowed.test\\r\\nX-A: ' + key() + '\\rX-Injected: 1\\r\\n\\r\\n')); opened('bound.test', 'GET / HTTP/1.1\\r\\nHost: bound.test\\r\\nAuthorization: Bearer ' + key() + '\\nX-Injected: 1\\r\\nConnection: close\\r\\n\\r\\n')",
@@ -805,6 +821,181 @@ class EgressAttackTest {
                                     Base64.getEncoder()
                                             .encodeToString(("me:" + PASSWORD).getBytes(StandardCharsets.UTF_8)));
                 }));
+    }
+
+    @Test
+    void noRuleOpensTheServersOwnPort() throws IOException {
+        online.session("ranged", "host", """
+                {"mode": "restricted", "allow": [{"to": "127.0.0.0/8", "ports": [%1$d]}, {"to": "::1", "ports": [%1$d]},
+                 {"to": "%2$s", "ports": [%1$d]}, {"to": "loopback.test", "ports": [%1$d]}]}""".formatted(api, text(internet.machine())));
+        online.write("ranged", "attack.py", attacks());
+        assertThat(python("ranged", """
+                for a in ('127.0.0.1', '127.1.2.3', '[::1]', '[::ffff:127.0.0.1]', '%2$s', 'loopback.test'):
+                    connect(a + ':%1$d')
+                raw('GET http://127.0.0.1:%1$d/v1/tools HTTP/1.1\\r\\nHost: 127.0.0.1:%1$d\\r\\n\\r\\n')""".formatted(api, text(internet.machine()))))
+                .matches("(refused loop\n?){7}");
+    }
+
+    @Test
+    void capsHold() throws IOException {
+        online.session("capped", "host", """
+                {"mode": "restricted", "allow": [{"to": "allowed.test"}], "caps": {"connections": 3, "bytes": 3000000}}""");
+        online.write("capped", "attack.py", attacks());
+        assertThat(python("capped", """
+                held = [connect('allowed.test:443')[0] for i in range(5)]""")).isEqualTo("200\n200\n200\nrefused cap_connections\nrefused cap_connections");
+        String spent = python("capped", """
+                got = 0
+                for i in range(5):
+                    got += len(raw('GET http://allowed.test/bytes/1000000 HTTP/1.1\\r\\nHost: allowed.test\\r\\nConnection: close\\r\\n\\r\\n'))
+                print(got < 3200000)""");
+        assertThat(spent).startsWith("200\n").contains("refused cap_bytes").endsWith("True");
+    }
+
+    @Test
+    void aChangeCutsWhatIsUnderWay() throws Exception {
+        online.session("changing", "host", """
+                {"mode": "restricted", "allow": [{"to": "allowed.test"}, {"to": "rules.test"}], "secrets": ["MODEL_KEY"]}""");
+        online.write("changing", "attack.py", attacks());
+        CountDownLatch finished = new CountDownLatch(1);
+        List<String> output = new java.util.concurrent.CopyOnWriteArrayList<>();
+        Thread holding = Thread.ofVirtual().start(() -> {
+            output.add(python("changing", """
+                    tunnel = secured('allowed.test', 'allowed.test')
+                    kept = secured('rules.test', 'rules.test')
+                    open('held', 'w').close()
+                    tunnel.settimeout(60)
+                    try:
+                        print('cut' if not tunnel.recv(1) else 'more')
+                    except OSError as e:
+                        print('cut' if not isinstance(e, TimeoutError) else 'open')
+                    kept.sendall(b'GET / HTTP/1.1\\r\\nHost: rules.test\\r\\nConnection: close\\r\\n\\r\\n')
+                    print(outcomes(read_all(kept)))"""));
+            finished.countDown();
+        });
+        online.run("changing", "until [ -e held ]; do read -t 0.05 < <(:) || true; done");
+        online.network("changing", """
+                {"mode": "restricted", "allow": [{"to": "rules.test"}], "secrets": ["MODEL_KEY"]}""");
+        assertThat(finished.await(60, TimeUnit.SECONDS)).isTrue();
+        holding.join();
+        assertThat(output).containsExactly("cut\n200");
+        assertThat(python("changing", "connect('allowed.test:443')")).isEqualTo("refused not_allowed");
+        online.network("changing", "{\"mode\": \"none\"}");
+        assertThat(python("changing", "tcp('127.0.0.1', 3128)")).isEqualTo("ECONNREFUSED");
+    }
+
+    @Test
+    void aSecretThatIsRemovedIsGoneAtTheNextRequest() {
+        String value = "sk-short-lived-" + UUID.randomUUID();
+        online.secret(
+                "BRIEF_KEY",
+                value,
+                "{\"hosts\": [\"bound.test\"], \"header\": {\"name\": \"X-Brief\", \"value\": \"{}\"}}");
+        online.session("brief", "host", """
+                {"mode": "restricted", "allow": [{"to": "bound.test"}], "secrets": ["BRIEF_KEY"]}""");
+        String asking = "curl -sS -w '%{http_code}' -H \"X-Brief: $BRIEF_KEY\" https://bound.test/brief";
+        assertThat(online.run("brief", asking)).contains("x-brief: ****").endsWith("200");
+        assertThat(bound.seen())
+                .anyMatch(request -> value.equals(request.headers().get("x-brief")));
+        assertThat(online.berth().delete(online.key(), "/v1/secrets/BRIEF_KEY").status())
+                .isLessThan(300);
+        String after = online.run("brief", asking);
+        assertThat(after).doesNotContain(value).doesNotContain("****");
+        assertThat(bound.seen().stream().filter(request -> request.uri().equals("/brief")))
+                .as("requests with the value")
+                .filteredOn(request -> value.equals(request.headers().get("x-brief")))
+                .hasSize(1);
+    }
+
+    @Test
+    void theValueIsNowhereButWhereItBelongs() throws Exception {
+        String own = "sk-searched-" + UUID.randomUUID().toString().replace("-", "");
+        online.secret("SEARCHED_KEY", own, "{\"hosts\": [\"bound.test\"]}");
+        online.session("searched", "host", "{\"mode\": \"restricted\", \"secrets\": [\"SEARCHED_KEY\"]}");
+        online.write("searched", "attack.py", attacks());
+        online.run("searched", "setsid sleep 300 >/dev/null 2>&1 < /dev/null &");
+        assertThat(
+                        online.run(
+                                "searched",
+                                "curl -sSi -o kept https://bound.test/searched; curl -sSi -H \"X: $SEARCHED_KEY\" https://bound.test/"))
+                .contains("berth: ");
+        assertThat(bound.seen()).anyMatch(request -> request.toString().contains(own));
+        String reversed = new StringBuilder(own).reverse().toString();
+        String found = python("searched", "search('" + reversed + "')");
+        assertThat(found).matches("looked at [1-9][0-9]* files and [1-9][0-9]* processes, found in \\[\\]");
+        // The search finds what is there: the placeholder is in the environment of what sleeps.
+        String there = online.run("searched", "printenv SEARCHED_KEY").strip();
+        assertThat(python("searched", "search('" + new StringBuilder(there).reverse() + "')"))
+                .contains("environ");
+        List<LoggedEvent> events = online.berth().sessions().events().read(SessionKey.of("acme", "searched"), 0, 1000);
+        assertThat(events)
+                .isNotEmpty()
+                .noneMatch(event -> event.data().toString().contains(own));
+        assertThat(rowsWith(own)).isEmpty();
+        assertThat(rowsWith("searched")).as("the search itself").isNotEmpty();
+        assertThat(processesWith(own)).isEmpty();
+        assertThat(logged()).isNotEmpty().noneMatch(line -> line.contains(own));
+        assertThat(online.berth().get(online.key(), "/v1/secrets").body())
+                .contains("SEARCHED_KEY")
+                .doesNotContain(own);
+        assertThat(online.berth()
+                        .get(dev.berth.gateway.TestingBerth.ADMIN, "/metrics")
+                        .body())
+                .doesNotContain(own);
+        values().forEach(value -> {
+            assertThat(logged()).noneMatch(line -> line.contains(value));
+            assertThat(rowsWith(value)).isEmpty();
+        });
+    }
+
+    /** What was logged so far, with causes. */
+    private static List<String> logged() {
+        return List.copyOf(log.list).stream()
+                .map(event -> event.getFormattedMessage()
+                        + event.getKeyValuePairs()
+                        + (event.getThrowableProxy() == null
+                                ? ""
+                                : ch.qos.logback.classic.spi.ThrowableProxyUtil.asString(event.getThrowableProxy())))
+                .toList();
+    }
+
+    /** The tables with a text in any column; what is binary is shown in hexadecimal. */
+    private static List<String> rowsWith(String text) {
+        String hex = HexFormat.of().formatHex(text.getBytes(StandardCharsets.UTF_8));
+        return online.berth().database().query(handle -> {
+            List<String> tables = handle.createQuery(
+                            "SELECT quote_ident(table_schema) || '.' || quote_ident(table_name) FROM information_schema.tables"
+                                    + " WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('pg_catalog', 'information_schema')")
+                    .mapTo(String.class)
+                    .list();
+            return tables.stream()
+                    .filter(table -> handle.createQuery(
+                                            "SELECT count(*) FROM " + table
+                                                    + " t WHERE position(:text IN t::text) > 0 OR position(:hex IN t::text) > 0")
+                                    .bind("text", text)
+                                    .bind("hex", hex)
+                                    .mapTo(Integer.class)
+                                    .one()
+                            > 0)
+                    .toList();
+        });
+    }
+
+    /** Processes of the whole machine that were given a text. */
+    private static List<String> processesWith(String text) throws IOException {
+        try (Stream<Path> all = Files.list(Path.of("/proc"))) {
+            return all.filter(path -> path.getFileName().toString().matches("[0-9]+"))
+                    .filter(path -> Stream.of("cmdline", "environ").anyMatch(file -> holds(path.resolve(file), text)))
+                    .map(Path::toString)
+                    .toList();
+        }
+    }
+
+    private static boolean holds(Path file, String text) {
+        try {
+            return new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1).contains(text);
+        } catch (IOException e) {
+            return false; // the process has ended
+        }
     }
 
     /** As they would be written by whoever has them. */
