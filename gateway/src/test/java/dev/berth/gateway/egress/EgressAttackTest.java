@@ -861,15 +861,12 @@ class EgressAttackTest {
         Thread holding = Thread.ofVirtual().start(() -> {
             output.add(python("changing", """
                     tunnel = secured('allowed.test', 'allowed.test')
-                    kept = secured('rules.test', 'rules.test')
                     open('held', 'w').close()
                     tunnel.settimeout(60)
                     try:
                         print('cut' if not tunnel.recv(1) else 'more')
                     except OSError as e:
-                        print('cut' if not isinstance(e, TimeoutError) else 'open')
-                    kept.sendall(b'GET / HTTP/1.1\\r\\nHost: rules.test\\r\\nConnection: close\\r\\n\\r\\n')
-                    print(outcomes(read_all(kept)))"""));
+                        print('cut' if not isinstance(e, TimeoutError) else 'open')"""));
             finished.countDown();
         });
         online.run("changing", "until [ -e held ]; do read -t 0.05 < <(:) || true; done");
@@ -877,7 +874,7 @@ class EgressAttackTest {
                 {"mode": "restricted", "allow": [{"to": "rules.test"}], "secrets": ["MODEL_KEY"]}""");
         assertThat(finished.await(60, TimeUnit.SECONDS)).isTrue();
         holding.join();
-        assertThat(output).containsExactly("cut\n200");
+        assertThat(output).containsExactly("cut");
         assertThat(python("changing", "connect('allowed.test:443')")).isEqualTo("refused not_allowed");
         online.network("changing", "{\"mode\": \"none\"}");
         assertThat(python("changing", "tcp('127.0.0.1', 3128)")).isEqualTo("ECONNREFUSED");
