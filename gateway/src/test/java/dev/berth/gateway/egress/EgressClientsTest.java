@@ -43,6 +43,7 @@ class EgressClientsTest {
     private static Shop basic;
     private static Shop open;
     private static Shop plain;
+    private static EchoSocket socket;
 
     @BeforeAll
     static void start() throws Exception {
@@ -56,6 +57,8 @@ class EgressClientsTest {
         open = new Shop(
                 internet, internet.address(3), "", files, internet.authority().server("open.test"));
         plain = new Shop(internet, internet.address(4));
+        socket = new EchoSocket(internet, internet.address(5), "Bearer " + TOKEN, authority.server("socket.test"));
+        internet.names().name("socket.test", internet.address(5));
         internet.names().name("api.test", internet.address(1));
         internet.names().name("npm.test", internet.address(1));
         internet.names().name("git.test", internet.address(2));
@@ -63,7 +66,7 @@ class EgressClientsTest {
         internet.names().name("open.test", internet.address(3));
         internet.names().name("apt.test", internet.address(4));
         bearer.file("/hello", "hello\n");
-        online.secret("TOKEN", TOKEN, "{\"hosts\": [\"api.test\", \"npm.test\"]}");
+        online.secret("TOKEN", TOKEN, "{\"hosts\": [\"api.test\", \"npm.test\", \"socket.test\"]}");
         online.secret(
                 "PASSWORD", PASSWORD, "{\"hosts\": [\"git.test\", \"pypi.test\"], \"basic\": {\"user\": \"me\"}}");
         // The authority of open.test is the test's own, which nothing inside knows: what is passed on unopened is
@@ -79,6 +82,7 @@ class EgressClientsTest {
 
     @AfterAll
     static void stop() throws IOException {
+        socket.close();
         online.close();
         for (Shop shop : List.of(bearer, basic, open, plain)) {
             shop.close();
@@ -136,6 +140,30 @@ class EgressClientsTest {
         assertThat(online.run("base", "head -c " + GIGABYTE + " /dev/zero | curl -sS -T - https://api.test/count"))
                 .isEqualTo(GIGABYTE + "\n");
         assertThat(bearer.liveHalfway() - before).isLessThan(CONSTANT);
+    }
+
+    @Test
+    void aWebSocketCarriesBothWaysWithATokenThatIsNotInside() {
+        assertThat(online.run("base", """
+                cat > socket.py <<'END'
+                import os, socket, ssl
+                raw = socket.create_connection(('127.0.0.1', 3128), 20)
+                raw.sendall(b'CONNECT socket.test:443 HTTP/1.1\\r\\nHost: socket.test:443\\r\\n\\r\\n')
+                raw.recv(4096)
+                s = ssl.create_default_context().wrap_socket(raw, server_hostname='socket.test')
+                s.sendall(('GET /chat HTTP/1.1\\r\\nHost: socket.test\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n'
+                    'Sec-WebSocket-Version: 13\\r\\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\\r\\n'
+                    'Authorization: Bearer ' + os.environ['TOKEN'] + '\\r\\n\\r\\n').encode())
+                head = b''
+                while not head.endswith(b'\\r\\n\\r\\n'): head += s.recv(1)
+                print(head.split(b'\\r\\n')[0].decode())
+                for text in (b'hello', b'again'):
+                    s.sendall(bytes([0x81, 0x80 | len(text), 1, 2, 3, 4]) + bytes(c ^ (i % 4 + 1) for i, c in enumerate(text)))
+                    answer = b''
+                    while len(answer) < len(text) + 2: answer += s.recv(100)
+                    print(answer[2:].decode())
+                END
+                python3 socket.py""")).isEqualTo("HTTP/1.1 101 Switching Protocols\nhello\nagain\n");
     }
 
     // ---- package managers ----------------------------------------------------------------------------------------
