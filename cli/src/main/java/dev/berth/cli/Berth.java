@@ -8,6 +8,7 @@ import dev.berth.sandbox.SandboxException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /** The {@code berth} command. */
@@ -127,7 +128,8 @@ public final class Berth {
             case "-V", "--version" -> console.out().println("berth " + version());
             case "-h", "--help", "help" -> help("", console);
             default -> {
-                if (words.size() == 1 && isGroup(first)) {
+                boolean asked = words.size() == 1 || Set.of("-h", "--help").contains(words.get(1));
+                if (asked && isGroup(first)) {
                     help(first + " ", console);
                     return 0;
                 }

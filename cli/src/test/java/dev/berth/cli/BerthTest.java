@@ -39,6 +39,7 @@ class BerthTest {
     void saysWhatAGroupOfCommandsHas() {
         assertThat(berth("session")).isZero();
         assertThat(console.out()).contains("  session fork ").doesNotContain("  run ");
+        assertThat(berth("session", "--help")).isZero();
         assertThat(berth("session", "frok")).isEqualTo(2);
         assertThat(console.err()).contains("did you mean 'session fork'?");
     }

@@ -28,7 +28,7 @@ public interface SandboxProvider extends AutoCloseable {
         return Map.of();
     }
 
-    /** Where connections out of its sandboxes go from now on. Until this is said, they are closed at once. */
+    /** Where connections out of its sandboxes go from now on. Until this is said they wait, and are closed after a while. */
     void outlet(Outlet outlet);
 
     /**

@@ -246,7 +246,8 @@ public abstract class SandboxContract extends OutletContract {
             command.signal(Signal.KILL);
             assertThat(command.await().signal()).isEqualTo(9);
         }
-        assertThat(run(sandbox, "pgrep sleep || echo none").stdout()).isEqualTo("none\n");
+        String gone = "timeout 20 bash -c 'while pgrep sleep > /dev/null; do :; done' && echo gone";
+        assertThat(run(sandbox, gone).stdout()).isEqualTo("gone\n");
     }
 
     @Test
@@ -254,7 +255,8 @@ public abstract class SandboxContract extends OutletContract {
         Sandbox sandbox = create();
         Result result = run(sandbox, "setsid sleep 1000 & echo started");
         assertThat(result.stdout()).isEqualTo("started\n");
-        assertThat(run(sandbox, "pgrep -c sleep").stdout()).isEqualTo("1\n");
+        String there = "timeout 20 bash -c 'until pgrep sleep > /dev/null; do :; done' && echo there";
+        assertThat(run(sandbox, there).stdout()).isEqualTo("there\n");
     }
 
     @Test

@@ -75,7 +75,7 @@ final class Exchange {
         this.callback = callback;
         EndPoint endPoint = request.getConnectionMetaData().getConnection().getEndPoint();
         this.below = StreamConnector.below(endPoint);
-        this.policy = below.passage().policy();
+        this.policy = Moment.of(below.passage().policy());
         this.account = below.passage().account();
         this.body = new Pieces(request);
     }

@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * The variables and files by which programs in a sandbox find the proxy and trust the authority that it opens TLS with.
@@ -47,13 +48,14 @@ public final class Outfit {
     private static final int READABLE = 0644;
     private static final int SUDOERS = 0440;
 
-    private final X509Certificate authority;
+    private final List<X509Certificate> authorities;
     private final String pem;
     private final Roots roots = new Roots();
 
-    public Outfit(X509Certificate authority) {
-        this.authority = authority;
-        this.pem = Roots.pem(authority);
+    /** @param authorities the one that TLS is opened with, and others that servers outside are certified by */
+    public Outfit(List<X509Certificate> authorities) {
+        this.authorities = List.copyOf(authorities);
+        this.pem = authorities.stream().map(Roots::pem).collect(Collectors.joining());
     }
 
     // ---- variables -----------------------------------------------------------------------------------------------
@@ -122,15 +124,15 @@ public final class Outfit {
             Optional<String> before = read(files, AUTHORITY).filter(old -> !old.equals(pem));
             attempt(problems, BUNDLE, () -> bundle(files, owned, before));
             attempt(problems, AUTHORITY, () -> owned.write(AUTHORITY, bytes(pem), READABLE));
-            String hashed = HASHED + SubjectHash.of(authority) + ".0";
-            attempt(problems, hashed, () -> owned.write(hashed, bytes(pem), READABLE));
-            // Where this cannot be written, as where it is the host's, the system's list is not made anew of it either.
-            inDirectory(
-                    files,
-                    new ArrayList<>(),
-                    LOCAL_AUTHORITIES,
-                    "berth.crt",
-                    name -> owned.write(name, bytes(pem), READABLE));
+            for (int i = 0; i < authorities.size(); i++) {
+                byte[] one = bytes(Roots.pem(authorities.get(i)));
+                String hashed = HASHED + SubjectHash.of(authorities.get(i)) + ".0";
+                attempt(problems, hashed, () -> owned.write(hashed, one, READABLE));
+                String file = i == 0 ? "berth.crt" : "berth-" + i + ".crt";
+                // Where this cannot be written, as where it is the host's, the system's list is not made anew of it.
+                inDirectory(
+                        files, new ArrayList<>(), LOCAL_AUTHORITIES, file, name -> owned.write(name, one, READABLE));
+            }
             inDirectory(
                     files,
                     problems,
@@ -149,7 +151,7 @@ public final class Outfit {
                     name -> owned.write(
                             name, bytes("Defaults env_keep += \"" + String.join(" ", names()) + "\"\n"), SUDOERS));
             if (java) {
-                attempt(problems, JAVA_TRUST, () -> owned.write(JAVA_TRUST, roots.store(authority), READABLE));
+                attempt(problems, JAVA_TRUST, () -> owned.write(JAVA_TRUST, roots.store(authorities), READABLE));
             }
             if (problems.isEmpty()) {
                 attempt(problems, MARK, () -> owned.write(MARK, bytes(mark), READABLE));

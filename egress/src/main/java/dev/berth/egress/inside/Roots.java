@@ -38,20 +38,20 @@ final class Roots {
         return trusted().map(Roots::pem).collect(Collectors.joining());
     }
 
-    /** A PKCS#12 store of them and one more, for Java. It is large and always the same, so it is kept. */
-    byte[] store(X509Certificate more) {
+    /** A PKCS#12 store of them and some more, for Java. It is large and always the same, so it is kept. */
+    byte[] store(List<X509Certificate> more) {
         if (store.length == 0) {
             store = made(more);
         }
         return store;
     }
 
-    private static byte[] made(X509Certificate more) {
+    private static byte[] made(List<X509Certificate> more) {
         try {
             KeyStore all = KeyStore.getInstance("PKCS12");
             all.load(null, null);
             List<X509Certificate> certificates =
-                    Stream.concat(trusted(), Stream.of(more)).toList();
+                    Stream.concat(trusted(), more.stream()).toList();
             for (int i = 0; i < certificates.size(); i++) {
                 all.setCertificateEntry("authority-" + i, certificates.get(i));
             }

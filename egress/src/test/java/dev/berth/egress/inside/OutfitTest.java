@@ -52,6 +52,7 @@ class OutfitTest {
 
     private static TestMachine machine;
     private static Authority authority;
+    private static Authority operators;
     private static Outfit outfit;
     private static HttpsServer server;
     private static Sandbox sandbox;
@@ -61,8 +62,9 @@ class OutfitTest {
 
     @BeforeAll
     static void start(@TempDir Path directory) throws Exception {
-        authority = Authority.in(directory, Clock.systemUTC(), new SecureRandom());
-        outfit = new Outfit(authority.certificate());
+        authority = Authority.in(directory.resolve("own"), Clock.systemUTC(), new SecureRandom());
+        operators = Authority.in(directory.resolve("operators"), Clock.systemUTC(), new SecureRandom());
+        outfit = new Outfit(List.of(authority.certificate(), operators.certificate()));
         server = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.setHttpsConfigurator(new HttpsConfigurator(authority.context(HOST)));
         server.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
@@ -77,6 +79,20 @@ class OutfitTest {
         machine.provider().outlet((_, connection) -> lead(connection));
         sandbox = make("outfit", "base");
         assertThat(outfit.install(sandbox)).isEmpty();
+    }
+
+    @Test
+    void theAuthoritiesOfTheOperatorAreTrustedToo() throws IOException {
+        for (String file : List.of(Outfit.BUNDLE, Outfit.AUTHORITY)) {
+            try (InputStream content = sandbox.files().read(file)) {
+                assertThat(new String(content.readAllBytes(), US_ASCII))
+                        .contains(
+                                authority.certificatePem().strip(),
+                                operators.certificatePem().strip());
+            }
+        }
+        assertThat(sandbox.files().exists(Outfit.LOCAL_AUTHORITIES + "/berth-1.crt"))
+                .isTrue();
     }
 
     @AfterAll
@@ -230,9 +246,11 @@ class OutfitTest {
     void anotherServersAuthorityTakesThePlaceOfTheOneBefore(@TempDir Path elsewhere) throws IOException {
         Sandbox moved = make("moved", "base");
         assertThat(outfit.install(moved)).isEmpty();
-        String system = read(moved, Outfit.BUNDLE).replace(Roots.pem(authority.certificate()), "");
+        String system = read(moved, Outfit.BUNDLE)
+                .replace(Roots.pem(authority.certificate()), "")
+                .replace(Roots.pem(operators.certificate()), "");
         Authority other = Authority.in(elsewhere, Clock.systemUTC(), new SecureRandom());
-        assertThat(new Outfit(other.certificate()).install(moved)).isEmpty();
+        assertThat(new Outfit(List.of(other.certificate())).install(moved)).isEmpty();
         assertThat(read(moved, Outfit.BUNDLE)).isEqualTo(system + Roots.pem(other.certificate()));
         assertThat(read(moved, Outfit.AUTHORITY)).isEqualTo(Roots.pem(other.certificate()));
         moved.destroy();

@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
-import java.security.cert.Certificate;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.util.ArrayList;
@@ -20,13 +19,26 @@ import javax.net.ssl.X509TrustManager;
 final class Authorities {
     private Authorities() {}
 
-    static KeyStore with(Path file) {
+    /** Those in a file. */
+    static List<X509Certificate> in(Path file) {
         try (InputStream pem = Files.newInputStream(file)) {
-            List<Certificate> all =
-                    new ArrayList<>(CertificateFactory.getInstance("X.509").generateCertificates(pem));
+            List<X509Certificate> all = CertificateFactory.getInstance("X.509").generateCertificates(pem).stream()
+                    .map(X509Certificate.class::cast)
+                    .toList();
             if (all.isEmpty()) {
                 throw new GeneralSecurityException("it has no certificate in it");
             }
+            return all;
+        } catch (IOException | GeneralSecurityException e) {
+            throw SandboxException.invalid("could not read the certificates in " + file + ": " + e.getMessage()
+                    + "; it has to be a file of certificates as PEM");
+        }
+    }
+
+    /** The public ones and these. */
+    static KeyStore with(List<X509Certificate> own) {
+        try {
+            List<X509Certificate> all = new ArrayList<>(own);
             all.addAll(publicOnes());
             KeyStore store = KeyStore.getInstance("PKCS12");
             store.load(null, null);
@@ -35,8 +47,7 @@ final class Authorities {
             }
             return store;
         } catch (IOException | GeneralSecurityException e) {
-            throw SandboxException.invalid("could not read the certificates in " + file + ": " + e.getMessage()
-                    + "; it has to be a file of certificates as PEM");
+            throw new IllegalStateException("every JDK has a trust store", e);
         }
     }
 

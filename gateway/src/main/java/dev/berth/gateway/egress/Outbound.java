@@ -21,8 +21,12 @@ import dev.berth.session.Sessions;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.security.SecureRandom;
+import java.security.cert.X509Certificate;
 import java.time.Clock;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -62,11 +66,13 @@ public final class Outbound implements AutoCloseable {
         AtomicInteger ownPort = new AtomicInteger();
         Gate gate = new Gate(names, new OwnAddresses(), port -> port == ownPort.get());
         Limits limits = new Limits(config.connect(), config.answer(), config.answer(), Limits.USUAL.headerBytes());
-        Inspector http =
-                new Inspector(gate, authority, limits, config.authorities().map(Authorities::with), random);
+        Optional<List<X509Certificate>> own = config.authorities().map(Authorities::in);
+        Inspector http = new Inspector(gate, authority, limits, own.map(Authorities::with), random);
         Outbound outbound = new Outbound(config, gate, policies, http, ownPort);
-        sessions.equipment(new SessionEquipment(
-                new Outfit(authority.certificate()), secrets, sessions.events(), outbound::changed));
+        // Sandboxes see the certificates of hosts that are passed on unopened.
+        List<X509Certificate> trusted = new ArrayList<>(List.of(authority.certificate()));
+        own.ifPresent(trusted::addAll);
+        sessions.equipment(new SessionEquipment(new Outfit(trusted), secrets, sessions.events(), outbound::changed));
         provider.outlet(outbound.egress);
         return outbound;
     }

@@ -18,6 +18,7 @@ import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.cgroup.Cgroups;
 import dev.berth.sandbox.local.linux.IdMap;
 import dev.berth.sandbox.local.network.OpenNetwork;
+import dev.berth.sandbox.local.network.Traffic;
 import dev.berth.sandbox.local.pack.TreeUnpacker;
 import dev.berth.sandbox.local.store.Stores;
 import dev.berth.sandbox.local.template.Template;
@@ -82,7 +83,7 @@ public final class LocalProvider implements SandboxProvider {
     private final ScheduledExecutorService housekeeping = Executors.newScheduledThreadPool(
             2, Thread.ofPlatform().daemon().name("local-housekeeping").factory());
 
-    private volatile Outlet outlet = (_, _) -> {};
+    private final LateOutlet outlet = new LateOutlet();
 
     private LocalProvider(Machine machine, String location, LocalConfig config) {
         this.machine = machine;
@@ -170,16 +171,32 @@ public final class LocalProvider implements SandboxProvider {
 
     @Override
     public Map<String, Double> measures() {
+        Traffic open = openTraffic();
         return Map.of(
                 "warm.hits", (double) warmHits.sum(),
                 "warm.misses", (double) warmMisses.sum(),
                 "sandboxes.served", (double) served.size(),
-                "disk.used.bytes", (double) machine.store().usedBytes());
+                "disk.used.bytes", (double) machine.store().usedBytes(),
+                "network.open.sent.bytes", (double) open.out(),
+                "network.open.received.bytes", (double) open.in());
+    }
+
+    /** Nothing is asked of the machine while no sandbox has such a network. */
+    private Traffic openTraffic() {
+        if (served.values().stream().noneMatch(sandbox -> sandbox.network().mode() == Network.Mode.OPEN)) {
+            return Traffic.NONE;
+        }
+        try {
+            return machine.network().used();
+        } catch (IOException e) {
+            LOG.warn("could not read how much went through open networks", e);
+            return Traffic.NONE;
+        }
     }
 
     @Override
     public void outlet(Outlet newOutlet) {
-        outlet = newOutlet;
+        outlet.set(newOutlet);
     }
 
     public TemplateStore templates() {
@@ -449,7 +466,7 @@ public final class LocalProvider implements SandboxProvider {
                 box,
                 record,
                 template,
-                (source, connection) -> outlet.take(source, connection),
+                outlet,
                 gone -> {
                     if (gone.record().id().isPresent()) {
                         // The name may belong to another by now.

@@ -65,6 +65,26 @@ class OutletTest {
     }
 
     @Test
+    void whoConnectsBeforeTheOutletIsThereIsServedByIt() throws Exception {
+        try (TestMachine machine = new TestMachine(RuntimeKind.CRUN)) {
+            Sandbox sandbox =
+                    machine.provider().create(SandboxSpec.of("early", "host").withNetwork(RESTRICTED));
+            try (RunningCommand command = sandbox.start(Command.of("python3", "-c", """
+                    import socket
+                    s = socket.create_connection(('127.0.0.1', 3128))
+                    print('connected', flush=True)
+                    s.sendall(b'asked')
+                    s.shutdown(socket.SHUT_WR)
+                    print(s.recv(100).decode())
+                    """))) {
+                assertThat(new String(command.stdout().readNBytes(10), UTF_8)).isEqualTo("connected\n");
+                machine.provider().outlet(OutletTest::echo);
+                assertThat(new String(command.stdout().readAllBytes(), UTF_8)).isEqualTo("asked\n");
+            }
+        }
+    }
+
+    @Test
     void whoConnectsWhileTheServerIsAwayIsServedByTheNext() throws Exception {
         try (TestMachine machine = new TestMachine(RuntimeKind.CRUN)) {
             machine.provider().outlet((_, connection) -> {

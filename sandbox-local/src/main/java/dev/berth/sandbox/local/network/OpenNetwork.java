@@ -189,6 +189,11 @@ public final class OpenNetwork {
         return usedLocked(box, Home.read(directory(box)));
     }
 
+    /** What all boxes that are connected now have sent and got since they were made. */
+    public Traffic used() throws IOException {
+        return counters().values().stream().reduce(Traffic.NONE, Traffic::plus);
+    }
+
     private Traffic usedLocked(String box, Optional<Home> home) throws IOException {
         Traffic written = home.map(Home::traffic).orElse(Traffic.NONE);
         return home.filter(Home::connected).isPresent() ? counters().getOrDefault(box, written) : written;

@@ -7,7 +7,7 @@ package dev.berth.sandbox.local.network;
  * @param in what it got
  */
 public record Traffic(long out, long in) {
-    static final Traffic NONE = new Traffic(0, 0);
+    public static final Traffic NONE = new Traffic(0, 0);
 
     Traffic plus(Traffic more) {
         return new Traffic(out + more.out, in + more.in);
