@@ -35,7 +35,9 @@ final class EchoSocket implements AutoCloseable {
             try (Socket visitor = door.accept()) {
                 serve(new DataInputStream(visitor.getInputStream()), visitor.getOutputStream());
             } catch (IOException e) {
-                continue; // the visitor has left, or this was closed
+                if (door.isClosed()) {
+                    return;
+                } // else the visitor has left, and the next one is served
             }
         }
     }
