@@ -354,6 +354,9 @@ class SecretsInRequestsTest {
 
     @Test
     void onlyBoundMethodsAndPathsGetTheValue() throws Exception {
+        // What is bound is all that is allowed by name.
+        world.policy.network = dev.berth.sandbox.Network.restricted(
+                dev.berth.sandbox.Network.Rule.to("127.0.0.0/8").withPorts(origin.port()));
         world.policy.values.put("KEY", VALUE);
         world.policy.bindings.add(new dev.berth.egress.policy.Binding(
                 "KEY",

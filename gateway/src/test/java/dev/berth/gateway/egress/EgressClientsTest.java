@@ -145,7 +145,7 @@ class EgressClientsTest {
     @Test
     void aWebSocketCarriesBothWaysWithATokenThatIsNotInside() {
         assertThat(online.run("base", """
-                cat > socket.py <<'END'
+                cat > chat.py <<'END'
                 import os, socket, ssl
                 raw = socket.create_connection(('127.0.0.1', 3128), 20)
                 raw.sendall(b'CONNECT socket.test:443 HTTP/1.1\\r\\nHost: socket.test:443\\r\\n\\r\\n')
@@ -163,7 +163,7 @@ class EgressClientsTest {
                     while len(answer) < len(text) + 2: answer += s.recv(100)
                     print(answer[2:].decode())
                 END
-                python3 socket.py""")).isEqualTo("HTTP/1.1 101 Switching Protocols\nhello\nagain\n");
+                python3 chat.py""")).isEqualTo("HTTP/1.1 101 Switching Protocols\nhello\nagain\n");
     }
 
     // ---- package managers ----------------------------------------------------------------------------------------
