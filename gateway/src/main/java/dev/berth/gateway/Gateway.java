@@ -210,6 +210,7 @@ public final class Gateway implements AutoCloseable {
         PreviewHandler previews = new PreviewHandler(sessions, admission, contract, meters);
         HttpServer server =
                 HttpServer.start(config.server(), contract, endpoints, sockets, admission, previews, meters);
+        outbound.listening(server.port());
         ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
                 Thread.ofPlatform().daemon().name("gateway").factory());
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);

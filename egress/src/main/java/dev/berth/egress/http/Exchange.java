@@ -102,7 +102,7 @@ final class Exchange {
         String path = uri.getPath() == null ? "/" : uri.getPath();
         Way way = way(asked);
         parts.gate.request(policy, asked, request.getMethod(), path);
-        boolean tls = request.isSecure();
+        boolean tls = secure();
         boolean switching = switching();
         Head head = head(asked, path, Optional.ofNullable(uri.getQuery()), switching);
         Filled filled = Filling.fill(policy, asked, tls, head);
@@ -117,7 +117,7 @@ final class Exchange {
             throw new Refusal(Reason.BAD_REQUEST, "CONNECT can only be the first request of a connection");
         }
         HttpURI uri = request.getHttpURI();
-        boolean secure = request.isSecure();
+        boolean secure = secure();
         Optional<Way> fixed = below.way();
         String scheme = String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT);
         if (!scheme.equals(secure ? "https" : "http")) {
@@ -188,7 +188,7 @@ final class Exchange {
         HttpFields headers = request.getHeaders();
         Set<String> named = Headers.named(headers.getValuesList(HttpHeader.CONNECTION));
         List<Field> fields = new ArrayList<>();
-        int usual = request.isSecure() ? 443 : 80;
+        int usual = secure() ? 443 : 80;
         String host = asked.toString();
         fields.add(new Field("Host", asked.port() == usual ? host.substring(0, host.lastIndexOf(':')) : host));
         for (HttpField field : headers) {
@@ -210,6 +210,11 @@ final class Exchange {
             fields.add(new Field("Content-Length", "0"));
         }
         return new Head(request.getMethod(), path, query, fields);
+    }
+
+    /** Whether the program speaks TLS here. The request's own word, which Jetty goes by, may be another. */
+    private boolean secure() {
+        return request.getConnectionMetaData().isSecure();
     }
 
     private boolean isHttp2() {

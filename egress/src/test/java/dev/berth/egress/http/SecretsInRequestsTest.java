@@ -354,7 +354,7 @@ class SecretsInRequestsTest {
 
     @Test
     void onlyBoundMethodsAndPathsGetTheValue() throws Exception {
-        // The range that the host is in, and nothing else: what is bound is what may be reached.
+        // What is bound is all that is allowed by name.
         world.policy.network = dev.berth.sandbox.Network.restricted(
                 dev.berth.sandbox.Network.Rule.to("127.0.0.0/8").withPorts(origin.port()));
         world.policy.values.put("KEY", VALUE);

@@ -191,11 +191,17 @@ final class World implements AutoCloseable {
                         ? List.of()
                         : policy.network.allow().getFirst().ports());
         ports.add(port);
-        // A name that leads to a private address needs both: the name, and the range that it leads to.
-        policy.network = Network.restricted(
-                Stream.of("127.0.0.0/8", "api.test", "clear.test", "other.test", "elsewhere.test", "loop.test")
-                        .map(to -> Rule.to(to).withPorts(ports.toArray(Integer[]::new)))
-                        .toArray(Rule[]::new));
+        // A range alone allows addresses, and no names.
+        policy.network = Network.restricted(Stream.of(
+                        "127.0.0.0/8",
+                        "api.test",
+                        "clear.test",
+                        "elsewhere.test",
+                        "evil.test",
+                        "loop.test",
+                        "other.test")
+                .map(to -> Rule.to(to).withPorts(ports.toArray(Integer[]::new)))
+                .toArray(Rule[]::new));
     }
 
     void bind(String host, int port, Place place) {
