@@ -156,7 +156,11 @@ public final class Gateway implements AutoCloseable {
         Jobs jobs = Jobs.open(config.features().jobs(), sessions, provider, database, new JobEnds(artifacts, webhooks));
         JobApi jobApi = new JobApi(calls, runner, jobs);
         SecretBook book = new SessionSecrets(secrets);
-        Networks networks = new Networks(provider.name(), provider.capabilities(), book);
+        Networks networks = new Networks(
+                provider.name(),
+                provider.capabilities(),
+                book,
+                config.features().outbound().ranges());
         networks.requireSupported(sessions.spec().network());
         SessionPolicies policies =
                 new SessionPolicies(sessions, database, book, running, meters, InstantSource.system());

@@ -109,6 +109,7 @@ public record ServerSettings(Values values) {
                 .withOutbound(new OutboundConfig(
                         values.get(Settings.EGRESS_DNS),
                         values.get(Settings.EGRESS_AUTHORITIES),
+                        values.get(Settings.NETWORK_PRIVATE_RANGES),
                         values.get(Settings.EGRESS_CONNECT_TIMEOUT),
                         values.get(Settings.EGRESS_ANSWER_TIMEOUT),
                         values.get(Settings.EGRESS_IDLE_TIMEOUT)))

@@ -9,6 +9,7 @@ import dev.berth.cli.args.Option;
 import dev.berth.cli.args.UsageException;
 import dev.berth.gateway.auth.ApiKeys;
 import dev.berth.sandbox.Destination;
+import dev.berth.sandbox.Destination.Cidr;
 import dev.berth.sandbox.Destination.Domain;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.Network;
@@ -222,6 +223,12 @@ public final class Settings {
                     "What sessions may reach that do not say: nothing, what their rules allow, or everything public.")
             .alias("E2B_ALLOW_INTERNET_ACCESS", Settings::internet)
             .flag("--network");
+    public static final Setting<Optional<List<Cidr>>> NETWORK_PRIVATE_RANGES = Setting.optional(
+            "network.private-ranges",
+            Type.of("RANGE,…|none", Settings::ranges),
+            "all",
+            "Of the addresses that are not public, which ones a session's rules may name, such as 10.1.0.0/16."
+                    + " To be set where there are tenants that you do not trust.");
     public static final Setting<Optional<InetSocketAddress>> EGRESS_DNS = Setting.optional(
             "egress.dns",
             Type.of("ADDRESS[:PORT]", Settings::nameServer),
@@ -423,6 +430,7 @@ public final class Settings {
                 "The way out",
                 List.of(
                         NETWORK,
+                        NETWORK_PRIVATE_RANGES,
                         EGRESS_DNS,
                         EGRESS_AUTHORITIES,
                         EGRESS_PLAIN_SECRETS,
@@ -546,6 +554,20 @@ public final class Settings {
             }
         }
         return text;
+    }
+
+    private static List<Cidr> ranges(String text) {
+        if (text.equals("none")) {
+            return List.of();
+        }
+        return Types.WORDS.reader().apply(text).stream()
+                .map(range -> {
+                    if (Destination.parse(range) instanceof Cidr addresses) {
+                        return addresses;
+                    }
+                    throw new UsageException("'" + range + "' is a name; write a range of addresses, or none");
+                })
+                .toList();
     }
 
     private static List<Domain> domains(String text) {

@@ -45,6 +45,7 @@ class ValuesTest {
             example("key.sealing", "0123456789abcdef".repeat(4), "0123"),
             example("egress.plain-secrets", "llm.internal,*.lan.example", "10.0.0.0/8"),
             example("network", "restricted", "everything"),
+            example("network.private-ranges", "10.1.0.0/16,fd00::/8", "intranet.example"),
             example("egress.dns", "[::1]:5353", "ns.example"),
             example("egress.authorities", "/etc/ssl/company.pem", "\0"),
             example("egress.connect-timeout", "5s", "0s"),

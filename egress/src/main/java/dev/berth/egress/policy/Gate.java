@@ -136,8 +136,11 @@ public final class Gate {
             if (verdict.open()) {
                 throw new Refusal(
                         Reason.PRIVATE_ADDRESS,
-                        target.host() + " leads to " + addresses.getFirst().getHostAddress()
-                                + ", which is not a public address; a rule with its range would allow it");
+                        (target.address().isPresent()
+                                        ? target.host() + " is"
+                                        : target.host() + " leads to "
+                                                + addresses.getFirst().getHostAddress() + ", which is")
+                                + " not a public address; a rule with its range would allow it");
             }
             throw notAllowed(target);
         }

@@ -1,11 +1,15 @@
 package dev.berth.gateway.egress;
 
 import dev.berth.sandbox.Capability;
+import dev.berth.sandbox.Destination.Cidr;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.Network;
+import dev.berth.sandbox.PublicAddresses;
 import dev.berth.sandbox.SandboxException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
 import tools.jackson.databind.JsonNode;
@@ -15,12 +19,17 @@ public final class Networks {
     private final String provider;
     private final Set<Capability> capabilities;
     private final SecretBook secrets;
+    private final Optional<List<Cidr>> ranges;
 
-    /** @param capabilities of the provider of that name */
-    public Networks(String provider, Set<Capability> capabilities, SecretBook secrets) {
+    /**
+     * @param capabilities of the provider of that name
+     * @param ranges of the addresses that are not public, which ones may be allowed; all if empty
+     */
+    public Networks(String provider, Set<Capability> capabilities, SecretBook secrets, Optional<List<Cidr>> ranges) {
         this.provider = provider;
         this.capabilities = Set.copyOf(capabilities);
         this.secrets = secrets;
+        this.ranges = ranges.map(List::copyOf);
     }
 
     /**
@@ -31,7 +40,7 @@ public final class Networks {
      *     else, such as secrets that the tenant has not
      */
     public Network read(String tenant, JsonNode json, String place) {
-        Network network = placed(place, () -> NetworkJson.read(json));
+        Network network = placed(place, () -> opened(NetworkJson.read(json)));
         if (!network.secrets().isEmpty()) {
             placed(place + "secrets: ", () -> {
                 secrets.check(tenant, network.secrets());
@@ -40,6 +49,27 @@ public final class Networks {
         }
         requireSupported(network);
         return network;
+    }
+
+    /** Refuses what leads to the operator's own networks, unless the operator has opened it. */
+    private Network opened(Network network) {
+        List<String> problems = new ArrayList<>();
+        for (int i = 0; i < network.allow().size(); i++) {
+            if (network.allow().get(i).destination() instanceof Cidr to && !mayBeAllowed(to)) {
+                problems.add("allow[" + i + "].to: " + to + " is not public, and the operator of this server has not"
+                        + " opened it to sandboxes (network.private-ranges)");
+            }
+        }
+        if (!problems.isEmpty()) {
+            throw SandboxException.invalid(String.join("; ", problems)).with(SandboxException.ERRORS, problems);
+        }
+        return network;
+    }
+
+    private boolean mayBeAllowed(Cidr to) {
+        return ranges.isEmpty()
+                || ranges.get().stream().anyMatch(open -> open.contains(to))
+                || PublicAddresses.CLOSED.stream().noneMatch(closed -> closed.contains(to) || to.contains(closed));
     }
 
     private static Network placed(String place, Supplier<Network> reading) {

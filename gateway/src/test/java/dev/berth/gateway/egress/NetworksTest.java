@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import dev.berth.egress.policy.Binding;
 import dev.berth.egress.policy.Use;
 import dev.berth.sandbox.Capability;
+import dev.berth.sandbox.Destination;
+import dev.berth.sandbox.Destination.Cidr;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.Network;
 import dev.berth.sandbox.Network.Caps;
@@ -30,7 +32,7 @@ class NetworksTest {
     private final Networks networks = networks(EnumSet.allOf(Capability.class));
 
     private static Networks networks(Set<Capability> capabilities) {
-        return new Networks("local", capabilities, new OneSecret());
+        return new Networks("local", capabilities, new OneSecret(), Optional.empty());
     }
 
     private Network read(String json) {
@@ -41,6 +43,24 @@ class NetworksTest {
         SandboxException refused = catchThrowableOfType(SandboxException.class, () -> read(json));
         assertThat(refused.code()).isEqualTo(ErrorCode.INVALID);
         return NetworkJson.errors(refused);
+    }
+
+    @Test
+    void theOperatorSaysWhatOfItsOwnNetworksMayBeAllowed() {
+        Networks closed =
+                new Networks("local", EnumSet.allOf(Capability.class), new OneSecret(), Optional.of(List.of((Cidr)
+                        Destination.parse("10.1.0.0/16"))));
+        SandboxException refused =
+                catchThrowableOfType(SandboxException.class, () -> closed.read("acme", JSON.readTree("""
+                        {"mode": "restricted", "allow": [{"to": "10.1.2.0/24"}, {"to": "10.2.0.1"}, {"to": "8.8.8.8"},
+                         {"to": "0.0.0.0/0"}, {"to": "169.254.169.254"}, {"to": "fd00::1"}, {"to": "example.com"}]}"""), "network."));
+        assertThat(NetworkJson.errors(refused))
+                .extracting(problem -> problem.substring(0, problem.indexOf(" is not")))
+                .containsExactly(
+                        "network.allow[1].to: 10.2.0.1/32",
+                        "network.allow[3].to: 0.0.0.0/0",
+                        "network.allow[4].to: 169.254.169.254/32",
+                        "network.allow[5].to: fd00:0:0:0:0:0:0:1/128");
     }
 
     @Test
