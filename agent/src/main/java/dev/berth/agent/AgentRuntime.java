@@ -1,0 +1,24 @@
+package dev.berth.agent;
+
+import java.util.Optional;
+
+/** One kind of agent: how it is set up, started and spoken to. */
+public interface AgentRuntime {
+    String name();
+
+    /**
+     * Starts the agent of a session and waits until it answers.
+     *
+     * @throws dev.berth.sandbox.SandboxException {@code unsupported} if the template lacks its program, {@code timeout} if
+     *     it does not come up
+     */
+    Agent start(Station station, AgentListener listener);
+
+    /**
+     * Takes up the agent that runs in the sandbox already, left by this server or one before it.
+     *
+     * @param position where whoever listened before had come to
+     * @return empty if none runs
+     */
+    Optional<Agent> attach(Station station, long position, AgentListener listener);
+}

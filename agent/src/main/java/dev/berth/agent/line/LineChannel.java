@@ -1,0 +1,162 @@
+package dev.berth.agent.line;
+
+import dev.berth.sandbox.Exit;
+import dev.berth.sandbox.RunningCommand;
+import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.Signal;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * The two directions of a process that speaks JSON, a record a line.
+ *
+ * <p>What it prints is hostile: a line that is no record is noise, kept for a complaint and otherwise passed over; one that
+ * never ends is dropped.
+ */
+public final class LineChannel implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(LineChannel.class);
+    private static final JsonMapper JSON = JsonMapper.builder().build();
+    private static final int LONGEST = 64 << 20;
+    private static final int COMPLAINT = 2000;
+    private static final Duration GRACE = Duration.ofSeconds(3);
+
+    /** Hears records, on the channel's thread. */
+    public interface Receiver {
+        /** @param position behind the record */
+        void record(ObjectNode record, long position);
+
+        /** Nothing more comes. */
+        void over(SandboxException why);
+    }
+
+    private final RunningCommand command;
+    private final Receiver receiver;
+    private final ReentrantLock writing = new ReentrantLock();
+    private final StringBuilder noise = new StringBuilder();
+    private volatile boolean closed;
+
+    private LineChannel(RunningCommand command, Receiver receiver) {
+        this.command = command;
+        this.receiver = receiver;
+    }
+
+    /** @param position of the command's output that is read from */
+    public static LineChannel open(RunningCommand command, long position, Receiver receiver) {
+        LineChannel channel = new LineChannel(command, receiver);
+        Thread.ofVirtual().name("agent-out").start(() -> channel.read(position));
+        Thread.ofVirtual().name("agent-err").start(channel::readNoise);
+        return channel;
+    }
+
+    /** Sends a record. Waits while the process does not read. */
+    public void send(ObjectNode record) {
+        byte[] line = (JSON.writeValueAsString(record) + "\n").getBytes(StandardCharsets.UTF_8);
+        writing.lock();
+        try {
+            OutputStream stdin = command.stdin();
+            stdin.write(line);
+            stdin.flush();
+        } catch (IOException e) {
+            throw SandboxException.unavailable("the agent does not listen any more" + complaint(), e);
+        } finally {
+            writing.unlock();
+        }
+    }
+
+    private void read(long from) {
+        LineReader lines = new LineReader(command.stdout(), from, LONGEST);
+        SandboxException why;
+        try {
+            boolean whole = command.dropped() == 0;
+            for (Optional<byte[]> line = lines.next(); line.isPresent(); line = lines.next()) {
+                // After a gap the first line may be the end of one that is lost.
+                if (whole || command.dropped() == 0) {
+                    dispatch(line.get(), lines.position());
+                }
+                whole = true;
+                lines.done();
+            }
+            Exit exit = command.await();
+            why = SandboxException.unavailable("the agent ended (" + exit + ")" + complaint());
+        } catch (IOException | SandboxException e) {
+            why = SandboxException.unavailable("the agent is gone: " + e.getMessage() + complaint(), e);
+        }
+        if (!closed) {
+            receiver.over(why);
+        }
+    }
+
+    private void dispatch(byte[] line, long position) {
+        int length = line.length > 0 && line[line.length - 1] == '\r' ? line.length - 1 : line.length;
+        try {
+            if (length > 0 && JSON.readTree(line, 0, length) instanceof ObjectNode record) {
+                receiver.record(record, position);
+                return;
+            }
+        } catch (JacksonException e) {
+            LOG.trace("the agent printed what is no record", e);
+        }
+        keep(new String(line, 0, Math.min(length, COMPLAINT), StandardCharsets.UTF_8));
+    }
+
+    private void readNoise() {
+        byte[] chunk = new byte[4096];
+        try (InputStream stderr = command.stderr()) {
+            for (int read = stderr.read(chunk); read >= 0; read = stderr.read(chunk)) {
+                keep(new String(chunk, 0, read, StandardCharsets.UTF_8));
+            }
+        } catch (IOException | SandboxException e) {
+            LOG.debug("the agent's complaints ended", e);
+        }
+    }
+
+    private void keep(String text) {
+        synchronized (noise) {
+            noise.append(text);
+            if (!text.endsWith("\n")) {
+                noise.append('\n');
+            }
+            noise.delete(0, Math.max(0, noise.length() - COMPLAINT));
+        }
+    }
+
+    /** What it printed last that was no record, to be added to a sentence. */
+    public String complaint() {
+        synchronized (noise) {
+            String text =
+                    noise.toString().replaceAll("\u001b\\[[0-9;]*[A-Za-z]", "").strip();
+            return text.isEmpty() ? "" : "; it printed: " + text;
+        }
+    }
+
+    /** Ends the process and all that is in its group. */
+    public void end() {
+        command.signal(Signal.TERM);
+        if (command.await(GRACE).isEmpty()) {
+            command.signal(Signal.KILL);
+        }
+    }
+
+    /** Lets go of the process, which goes on. */
+    @Override
+    public void close() {
+        closed = true;
+        command.close();
+    }
+
+    /** A record, if a field of another one is one. */
+    public static Optional<ObjectNode> object(JsonNode node) {
+        return node instanceof ObjectNode object ? Optional.of(object) : Optional.empty();
+    }
+}

@@ -1,0 +1,333 @@
+package dev.berth.agent.pi;
+
+import dev.berth.agent.Agent;
+import dev.berth.agent.AgentConfig.Patience;
+import dev.berth.agent.AgentEvent;
+import dev.berth.agent.AgentListener;
+import dev.berth.agent.line.LineChannel;
+import dev.berth.sandbox.RunningCommand;
+import dev.berth.sandbox.SandboxException;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * A pi that runs, and what it is asked.
+ *
+ * <p>Answers are matched to requests by id alone, as they come in any order. Some versions leave the id out when they did
+ * not understand a request: then the oldest one of its kind has failed.
+ */
+final class PiAgent implements Agent, LineChannel.Receiver {
+    private static final Logger LOG = LoggerFactory.getLogger(PiAgent.class);
+    private static final JsonMapper JSON = JsonMapper.builder().build();
+    private static final SecureRandom RANDOM = new SecureRandom();
+    /** How long an older pi may take to say that it tries again. */
+    private static final Duration SETTLING = Duration.ofSeconds(1);
+
+    private record Request(String type, CompletableFuture<JsonNode> answer) {}
+
+    private final String conversation;
+    private final Patience patience;
+    private final AgentListener listener;
+    private final LineChannel channel;
+    private final String prefix = HexFormat.of().toHexDigits(RANDOM.nextInt());
+    private final AtomicLong counter = new AtomicLong();
+    private final AtomicBoolean asking = new AtomicBoolean();
+    /** In the order in which they were sent. Guarded by itself. */
+    private final Map<String, Request> waiting = new LinkedHashMap<>();
+    /** Guarded by this, as are the events in their order. */
+    private final PiRecords records = new PiRecords();
+
+    private long position;
+    private volatile boolean clearsQueue;
+    private volatile boolean alive = true;
+
+    private PiAgent(
+            String conversation, Patience patience, AgentListener listener, RunningCommand command, long position) {
+        this.conversation = conversation;
+        this.patience = patience;
+        this.listener = listener;
+        this.position = position;
+        this.channel = LineChannel.open(command, position, this);
+    }
+
+    /** Waits until it answers. */
+    static PiAgent open(
+            String conversation, Patience patience, AgentListener listener, RunningCommand command, long position) {
+        PiAgent agent = new PiAgent(conversation, patience, listener, command, position);
+        try {
+            JsonNode state = agent.ask(request("get_state"), patience.start());
+            agent.found(state);
+            agent.clearsQueue = agent.understands("clear_queue");
+            return agent;
+        } catch (SandboxException e) {
+            agent.end();
+            agent.close();
+            throw e;
+        }
+    }
+
+    private synchronized void found(JsonNode state) {
+        if (state.path("isStreaming").asBoolean(false)
+                || state.path("isCompacting").asBoolean(false)) {
+            records.foundRunning();
+        }
+    }
+
+    private boolean understands(String command) {
+        if (busy()) {
+            return false; // what is queued is wanted
+        }
+        try {
+            ask(request(command), patience.command());
+            return true;
+        } catch (SandboxException e) {
+            if (alive) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    @Override
+    public String conversation() {
+        return conversation;
+    }
+
+    @Override
+    public synchronized boolean busy() {
+        return records.running();
+    }
+
+    @Override
+    public boolean alive() {
+        return alive;
+    }
+
+    /** In this form it begins a run when idle and steers when busy, whichever it is when the message arrives. */
+    @Override
+    public void say(String message) {
+        ask(request("prompt").put("message", message).put("streamingBehavior", "steer"), patience.command());
+    }
+
+    @Override
+    public void abort() {
+        boolean left = !clearsQueue && queued();
+        if (clearsQueue) {
+            ask(request("clear_queue"), patience.command());
+        }
+        ask(request("abort"), patience.command());
+        if (left) {
+            // It would take up what was queued together with the next message, which nobody expects.
+            end();
+        }
+    }
+
+    private synchronized boolean queued() {
+        return records.queued() > 0;
+    }
+
+    @Override
+    public void decide(String question, boolean allowed) {
+        send(request("extension_ui_response").put("id", question).put("confirmed", allowed));
+    }
+
+    private static ObjectNode request(String type) {
+        return JSON.createObjectNode().put("type", type);
+    }
+
+    private JsonNode ask(ObjectNode request, Duration deadline) {
+        String id = prefix + "-" + counter.incrementAndGet();
+        Request asked = new Request(request.path("type").asString(), new CompletableFuture<>());
+        synchronized (waiting) {
+            waiting.put(id, asked);
+        }
+        try {
+            send(request.put("id", id));
+            return asked.answer.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            throw SandboxException.timeout("the agent did not answer '" + asked.type + "' within "
+                    + deadline.toSeconds() + " s" + channel.complaint());
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof SandboxException known
+                    ? known
+                    : SandboxException.unavailable("the agent did not answer '" + asked.type + "'", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw SandboxException.unavailable("interrupted while waiting for the agent", e);
+        } finally {
+            synchronized (waiting) {
+                waiting.remove(id);
+            }
+        }
+    }
+
+    private void send(ObjectNode record) {
+        if (!alive) {
+            throw SandboxException.unavailable("the agent is gone" + channel.complaint());
+        }
+        channel.send(record);
+    }
+
+    // ---- what it says --------------------------------------------------------------------------------------------
+
+    @Override
+    public void record(ObjectNode record, long end) {
+        switch (record.path("type").asString("")) {
+            case "response" -> answered(record);
+            case "extension_ui_request" -> dialog(record, end);
+            default -> tell(record, end);
+        }
+    }
+
+    private synchronized void tell(ObjectNode record, long end) {
+        position = end;
+        records.read(record).forEach(event -> listener.heard(event, end));
+        if (records.settling() && asking.compareAndSet(false, true)) {
+            Thread.ofVirtual().name("pi-settling").start(this::settle);
+        }
+    }
+
+    private void answered(ObjectNode record) {
+        String command = record.path("command").asString("");
+        Request asked;
+        synchronized (waiting) {
+            asked = record.has("id") ? waiting.get(record.path("id").asString("")) : oldest(command);
+        }
+        if (asked == null) {
+            return; // too late: nobody waits for it any more
+        }
+        if (record.path("success").asBoolean(false)) {
+            asked.answer.complete(record.path("data"));
+        } else {
+            asked.answer.completeExceptionally(SandboxException.unavailable("the agent refused '" + asked.type + "': "
+                    + record.path("error").asString("it did not say why")));
+        }
+    }
+
+    /** @param command {@code parse} if not even its type was understood */
+    private @Nullable Request oldest(String command) {
+        Iterator<Request> all = waiting.values().iterator();
+        while (all.hasNext()) {
+            Request request = all.next();
+            if (command.equals("parse") || request.type.equals(command)) {
+                return request;
+            }
+        }
+        return null;
+    }
+
+    /** What our own extension asks is passed on; any other dialog is cancelled, or the run would wait for ever. */
+    private void dialog(ObjectNode record, long end) {
+        String id = record.path("id").asString("");
+        boolean ours = record.path("title").asString("").equals(PiSetup.QUESTION);
+        switch (record.path("method").asString("")) {
+            case "confirm" -> {
+                if (ours) {
+                    ask(id, record.path("message").asString(""), end);
+                } else {
+                    cancel(id);
+                }
+            }
+            case "select", "input", "editor" -> cancel(id);
+            default -> LOG.trace("an extension shows something that nobody sees");
+        }
+    }
+
+    private synchronized void ask(String id, String message, long end) {
+        position = end;
+        try {
+            JsonNode question = JSON.readTree(message);
+            String tool = question.path("tool").asString("");
+            Map<String, Object> arguments = PiRecords.arguments(question.path("arguments"));
+            listener.heard(new AgentEvent.Asked(id, tool, PiRecords.title(tool, arguments), arguments), end);
+        } catch (tools.jackson.core.JacksonException e) {
+            cancel(id);
+        }
+    }
+
+    private void cancel(String id) {
+        send(request("extension_ui_response").put("id", id).put("cancelled", true));
+    }
+
+    /** Asks an older pi whether it is done, for as long as it may be. */
+    private void settle() {
+        try {
+            while (alive && maybeSettled()) {
+                JsonNode state = ask(request("get_state"), patience.command());
+                boolean idle = !state.path("isStreaming").asBoolean(false)
+                        && !state.path("isCompacting").asBoolean(false)
+                        && state.path("pendingMessageCount").asInt(0) == 0;
+                if (idle && finish()) {
+                    return;
+                }
+                Thread.sleep(SETTLING);
+            }
+        } catch (SandboxException e) {
+            LOG.debug("could not ask whether the run is over", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            asking.set(false);
+        }
+    }
+
+    /** After an error it may be about to try again, and has not said so yet. */
+    private boolean maybeSettled() throws InterruptedException {
+        boolean failed;
+        synchronized (this) {
+            failed = records.failedLast();
+        }
+        if (failed) {
+            Thread.sleep(SETTLING);
+        }
+        synchronized (this) {
+            return records.settling();
+        }
+    }
+
+    private synchronized boolean finish() {
+        if (!records.settling()) {
+            return false;
+        }
+        List<AgentEvent> events = records.settled();
+        events.forEach(event -> listener.heard(event, position));
+        return true;
+    }
+
+    @Override
+    public void over(SandboxException why) {
+        alive = false;
+        synchronized (waiting) {
+            waiting.values().forEach(request -> request.answer.completeExceptionally(why));
+            waiting.clear();
+        }
+        listener.lost(why);
+    }
+
+    @Override
+    public void end() {
+        channel.end();
+    }
+
+    @Override
+    public void close() {
+        channel.close();
+    }
+}
