@@ -188,7 +188,9 @@ static enum frame_result decode_payload(struct reader *reader, struct message *m
 		message->consumed.offset = take_u64(reader);
 		break;
 	case DIAL:
+	case LISTEN:
 		message->port = take_u16(reader);
+		whole_sandbox = message->type == LISTEN;
 		break;
 	case LIST:
 	case LIMITS:

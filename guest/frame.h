@@ -10,23 +10,24 @@
  */
 
 enum {
-	PROTOCOL_VERSION = 1,
+	PROTOCOL_VERSION = 2,
 	FRAME_HEADER = 9,             /* length, type and id */
 	FRAME_IN_MAX = 4 << 20,       /* what `length` may say in a frame to the guest */
 	FRAME_OUT_MAX = 256 << 10,    /* … and to the server */
 	TAG_MAX = 128,
 	PING_MAX = 64,
-	CREDIT = 256 << 10,           /* bytes in flight of one stdin, or of one direction of a dialled connection */
+	CREDIT = 256 << 10,           /* bytes in flight of one stdin, or of a carried connection on its way to the server */
+	CARRY_CREDIT = 1 << 20,       /* … and on its way into the sandbox, whose memory holds what its programs do not take */
 };
 
 enum to_guest {
 	WELCOME = 1, START, STDIN, STDIN_CLOSE, SIGNAL, RESIZE, LIST, SUBSCRIBE, CONSUMED, RELEASE,
-	DIAL, DATA, DATA_END, CLOSE, DATA_CONSUMED, LIMITS, PING,
+	DIAL, DATA, DATA_END, CLOSE, DATA_CONSUMED, LIMITS, PING, LISTEN,
 };
 
 enum to_server {
 	HELLO = 65, STARTED, REFUSED, OUTPUT, OUTPUT_END, EXITED, STDIN_TAKEN, STDIN_BROKEN, PROCESSES,
-	DIALED, DATA_OUT, DATA_OUT_END, CLOSED, DATA_TAKEN, LIMITS_HIT, PONG,
+	DIALED, DATA_OUT, DATA_OUT_END, CLOSED, DATA_TAKEN, LIMITS_HIT, PONG, LISTENING, ACCEPTED,
 };
 
 enum start_flag { START_PTY = 1, START_STDIN = 2, START_BLOCK = 4, START_NO_NEW_PRIVS = 8 };
@@ -67,7 +68,7 @@ struct message {
 		struct { uint16_t rows; uint16_t columns; } resize;
 		struct { uint64_t from[2]; uint32_t window; } subscribe;
 		struct { uint8_t stream; uint64_t offset; } consumed; /* CONSUMED, and DATA_CONSUMED without the stream */
-		uint16_t port;
+		uint16_t port; /* DIAL, LISTEN */
 	};
 };
 

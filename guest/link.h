@@ -11,7 +11,7 @@
  *
  * - Answers (STARTED, REFUSED, PONG, …) are put at its end at once. A server that asks without reading the answers loses the connection when
  *   ANSWERS_MAX of them wait.
- * - What processes and dialled connections have to tell is not queued at all. They are *sources*: one with news is put in a circle, and is asked
+ * - What processes and carried connections have to tell is not queued at all. They are *sources*: one with news is put in a circle, and is asked
  *   for one portion at a time while the buffer is short. So a flood takes its turn like everybody, and what waits is bounded whatever happens.
  */
 
@@ -28,7 +28,7 @@ enum { PORTION = 64 << 10 };
 struct link_listener {
 	uint32_t (*next_id)(void);                      /* for HELLO */
 	bool (*message)(struct message *message);       /* false: against the rules, the connection is closed */
-	void (*lost)(void);                             /* subscriptions and dialled connections end here */
+	void (*lost)(void);                             /* subscriptions and carried connections end here */
 };
 
 void link_open(const char *path, const char *token, const char *boot, const struct link_listener *listener);

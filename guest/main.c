@@ -1,6 +1,7 @@
 #include "dial.h"
 #include "harden.h"
 #include "link.h"
+#include "listen.h"
 #include "loop.h"
 #include "process.h"
 #include "serve.h"
@@ -145,13 +146,14 @@ static uint64_t earliest(uint64_t a, uint64_t b)
 __attribute__((noreturn)) static void run(void)
 {
 	for (;;) {
-		loop_wait(earliest(link_deadline(), earliest(process_deadline(), dial_deadline())));
+		loop_wait(earliest(earliest(link_deadline(), process_deadline()), earliest(dial_deadline(), listen_deadline())));
 		if (children_died) {
 			children_died = false;
 			process_reap();
 		}
 		process_expire();
 		dial_expire();
+		listen_expire();
 		link_turn();
 		link_flush();
 		loop_bury();

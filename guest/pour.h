@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 /*
- * Bytes on their way into a descriptor that takes them when it can: a process's stdin, a dialled connection. How many may wait is
+ * Bytes on their way into a descriptor that takes them when it can: a process's stdin, a carried connection. How many may wait is
  * the protocol's rule for the server. Memory is there only while something waits.
  */
 struct pour {

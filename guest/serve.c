@@ -1,6 +1,8 @@
 #include "serve.h"
 
+#include "carry.h"
 #include "dial.h"
+#include "listen.h"
 #include "process.h"
 
 #include <errno.h>
@@ -23,7 +25,7 @@ static uint32_t next_id(void)
 /* Whether the server may take this id now. A refused START uses its id up like any other. */
 static bool take_id(uint32_t id)
 {
-	bool free = id >= lowest_free && id != UINT32_MAX;
+	bool free = id >= lowest_free && id < ACCEPTED_FIRST;
 
 	if (free) {
 		if (id - lowest_free >= REMEMBERED)
@@ -69,25 +71,6 @@ static bool for_process(struct process *process, struct message *message)
 	}
 }
 
-static bool for_dialled(struct dialled *dialled, struct message *message)
-{
-	switch (message->type) {
-	case DATA:
-		return dial_data(dialled, message->data.bytes, message->data.size);
-	case DATA_END:
-		dial_data_end(dialled);
-		return true;
-	case CLOSE:
-		dial_close(dialled);
-		return true;
-	case DATA_CONSUMED:
-		dial_consumed(dialled, message->consumed.offset);
-		return true;
-	default:
-		return false;
-	}
-}
-
 static bool pong(const struct message *message)
 {
 	uint8_t *to = link_frame(PONG, 0, message->data.size);
@@ -100,7 +83,7 @@ static bool pong(const struct message *message)
 static bool handle(struct message *message)
 {
 	struct process *process;
-	struct dialled *dialled;
+	struct carried *carried;
 
 	switch (message->type) {
 	case START:
@@ -110,6 +93,9 @@ static bool handle(struct message *message)
 	case DIAL:
 		if (take_id(message->id))
 			dial_start(message->id, message->port);
+		return true;
+	case LISTEN:
+		listen_start(message->port);
 		return true;
 	case LIST:
 		process_list();
@@ -123,8 +109,8 @@ static bool handle(struct message *message)
 	case DATA_END:
 	case CLOSE:
 	case DATA_CONSUMED:
-		dialled = dial_find(message->id);
-		return dialled ? for_dialled(dialled, message) : true;
+		carried = carry_find(message->id);
+		return carried ? carry_message(carried, message) : true;
 	default:
 		process = process_find(message->id);
 		if (!process && message->type == SUBSCRIBE)
@@ -136,7 +122,8 @@ static bool handle(struct message *message)
 static void lost(void)
 {
 	process_unsubscribe_all();
-	dial_close_all();
+	listen_rest();
+	carry_discard_all();
 }
 
 const struct link_listener serve = { .next_id = next_id, .message = handle, .lost = lost };

@@ -11,11 +11,13 @@ import time
 from collections import namedtuple
 
 WELCOME, START, STDIN, STDIN_CLOSE, SIGNAL, RESIZE, LIST, SUBSCRIBE, CONSUMED, RELEASE = range(1, 11)
-DIAL, DATA, DATA_END, CLOSE, DATA_CONSUMED, LIMITS, PING = range(11, 18)
+DIAL, DATA, DATA_END, CLOSE, DATA_CONSUMED, LIMITS, PING, LISTEN = range(11, 19)
 (HELLO, STARTED, REFUSED, OUTPUT, OUTPUT_END, EXITED, STDIN_TAKEN, STDIN_BROKEN, PROCESSES,
- DIALED, DATA_OUT, DATA_OUT_END, CLOSED, DATA_TAKEN, LIMITS_HIT, PONG) = range(65, 81)
+ DIALED, DATA_OUT, DATA_OUT_END, CLOSED, DATA_TAKEN, LIMITS_HIT, PONG, LISTENING, ACCEPTED) = range(65, 83)
 PTY, KEEP_STDIN, BLOCK, NO_NEW_PRIVS = 1, 2, 4, 8
+VERSION = 2
 CREDIT = 256 << 10
+CARRY_CREDIT = 1 << 20
 TOKEN = "the-token-of-this-sandbox"
 
 Frame = namedtuple("Frame", "type id payload")
@@ -58,6 +60,7 @@ class Link:
         self.output = {}      # (id, stream) -> bytearray
         self.pieces = {}      # (id, stream) -> [(offset, size)]
         self.data, self.data_ends, self.dialed, self.closed, self.data_taken = {}, set(), set(), {}, {}
+        self.accepted = []
         self.consume = True
         self.lost = False
 
@@ -113,6 +116,8 @@ class Link:
             self.broken.add(f.id)
         elif f.type == DIALED:
             self.dialed.add(f.id)
+        elif f.type == ACCEPTED:
+            self.accepted.append(f.id)
         elif f.type == DATA_OUT:
             self.data.setdefault(f.id, bytearray()).extend(p)
             if self.consume:
@@ -175,6 +180,13 @@ class Link:
         assert at == len(payload)
         return listed
 
+    def listen(self, port):
+        """Has the guest listen; returns what it answers, the port and an errno."""
+        seen = len(self.of(0, LISTENING))
+        self.send(LISTEN, 0, struct.pack(">H", port))
+        self.until(lambda: len(self.of(0, LISTENING)) > seen)
+        return struct.unpack(">HI", self.of(0, LISTENING)[-1].payload)
+
     def limits(self):
         return struct.unpack(">IIIQ", self.ask(LIMITS, LIMITS_HIT))
 
@@ -223,7 +235,7 @@ class Guest:
 
     def connect(self):
         link = self.accept()
-        link.send(WELCOME, 0, struct.pack(">H", 1))
+        link.send(WELCOME, 0, struct.pack(">H", VERSION))
         return link
 
     def stop(self):

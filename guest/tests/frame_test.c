@@ -192,7 +192,7 @@ static void knows_the_size_of_every_frame(void)
 	static const struct { uint8_t type; size_t size; bool zero; } FIXED[] = {
 		{ WELCOME, 2, true }, { STDIN_CLOSE, 0, false }, { SIGNAL, 2, false }, { RESIZE, 4, false }, { LIST, 0, true },
 		{ SUBSCRIBE, 20, false }, { CONSUMED, 9, false }, { RELEASE, 0, false }, { DIAL, 2, false }, { DATA_END, 0, false },
-		{ CLOSE, 0, false }, { DATA_CONSUMED, 8, false }, { LIMITS, 0, true },
+		{ CLOSE, 0, false }, { DATA_CONSUMED, 8, false }, { LIMITS, 0, true }, { LISTEN, 2, true },
 	};
 	uint8_t payload[64] = { 1, 1 };
 
@@ -213,7 +213,7 @@ static void refuses_values_without_a_meaning(void)
 	uint8_t payload[65] = { 0 };
 
 	CHECK(result_of(0, 0, NULL, 0) == FRAME_BAD);
-	CHECK(result_of(18, 0, NULL, 0) == FRAME_BAD);
+	CHECK(result_of(19, 0, NULL, 0) == FRAME_BAD);
 	CHECK(result_of(HELLO, 0, NULL, 0) == FRAME_BAD);
 	CHECK(result_of(SIGNAL, 1, "\x41\0", 2) == FRAME_BAD);
 	CHECK(result_of(SIGNAL, 1, "\x40\x01", 2) == FRAME_WHOLE);

@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 from driver import *  # noqa: E402,F403
 
 SEEDS = {
-    "welcome": frame(WELCOME, 0, struct.pack(">H", 1)),
+    "welcome": frame(WELCOME, 0, struct.pack(">H", VERSION)),
     "start": frame(START, 1, start_payload(["bash", "-c", "echo $A"], groups=(4, 27), tag="t", env=("A=b", "PATH=/bin"))),
     "start-bare": frame(START, 1, start_payload(["x"], cwd="", env=())),
     "stdin": frame(STDIN, 1, b"text\n"),
@@ -24,6 +24,7 @@ SEEDS = {
     "data-end": frame(DATA_END, 2),
     "close": frame(CLOSE, 2),
     "data-consumed": frame(DATA_CONSUMED, 2, struct.pack(">Q", 100)),
+    "listen": frame(LISTEN, 0, struct.pack(">H", 3128)),
     "limits": frame(LIMITS, 0),
     "ping": frame(PING, 0, b"12345678"),
 }

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 from driver import Guest  # noqa: E402
 
-MODULES = ("starting", "signals", "stdin", "terminals", "output", "manners", "dialling", "strangers")
+MODULES = ("starting", "signals", "stdin", "terminals", "output", "manners", "dialling", "listening", "strangers")
 
 
 def cases():

@@ -43,7 +43,7 @@ def carries_much_data_with_credit_both_ways(guest):
     thread.start()
     sent = 0
     while sent < len(there):
-        size = min(link.data_taken.get(1, 0) + CREDIT - sent, len(there) - sent)
+        size = min(link.data_taken.get(1, 0) + CARRY_CREDIT - sent, len(there) - sent)
         if size:
             link.send(DATA, 1, there[sent:sent + size])
             sent += size
@@ -113,3 +113,19 @@ def holds_a_bounded_number_of_connections(guest):
     for id in range(1, 258):
         dial(link, id, peer.port)
     assert link.refused == {257: (5, errno.EAGAIN)}
+
+
+def takes_a_credit_of_data_that_the_peer_does_not_read_and_no_more(guest):
+    peer, link = Peer(), guest.connect()
+    dial(link, 1, peer.port)
+    connection = peer.accept()
+    sent, allowed = 0, CARRY_CREDIT
+    while allowed > 0:
+        # Until the kernel's buffers are full, and the guest's after them.
+        link.send(DATA, 1, bytes(allowed))
+        sent += allowed
+        link.quiet(0.2)
+        allowed = link.data_taken.get(1, 0) + CARRY_CREDIT - sent
+    link.send(DATA, 1, b"x")
+    expect_lost(link)
+    connection.close()

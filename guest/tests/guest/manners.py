@@ -8,8 +8,8 @@ from guest.support import *  # noqa: F403
 
 def closes_only_the_connection_for_bad_frames(guest):
     bad = (
-        frame(99, 0), frame(0, 0), frame(WELCOME, 0, struct.pack(">H", 1)), frame(START, 9, b"\0" * 10), frame(PING, 0, b"x" * 65),
-        frame(LIST, 7), frame(SIGNAL, 1, b"\x09\x02"), frame(CONSUMED, 1, b"\x03" + bytes(8)), frame(HELLO, 0), struct.pack(">I", 4) + bytes(4),
+        frame(99, 0), frame(0, 0), frame(WELCOME, 0, struct.pack(">H", VERSION)), frame(START, 9, b"\0" * 10), frame(PING, 0, b"x" * 65),
+        frame(LIST, 7), frame(LISTEN, 7, b"\x0c\x38"), frame(LISTEN, 0, b"\x0c"), frame(SIGNAL, 1, b"\x09\x02"), frame(CONSUMED, 1, b"\x03" + bytes(8)), frame(HELLO, 0), struct.pack(">I", 4) + bytes(4),
         struct.pack(">I", (4 << 20) + 1), struct.pack(">I", 0xffffffff), frame(STDIN_CLOSE, 1, b"x"),
     )
     link = guest.connect()
@@ -26,14 +26,14 @@ def closes_the_connection_when_greeted_wrongly(guest):
     link.send(LIST)
     expect_lost(link)
     link = guest.accept()
-    link.send(WELCOME, 0, struct.pack(">H", 2))
+    link.send(WELCOME, 0, struct.pack(">H", VERSION + 1))
     expect_lost(link)
     assert guest.connect().list() == {}
 
 
 def understands_frames_that_come_byte_by_byte(guest):
     link = guest.accept()
-    for byte in frame(WELCOME, 0, struct.pack(">H", 1)) + frame(START, 1, start_payload(sh("echo hi"))):
+    for byte in frame(WELCOME, 0, struct.pack(">H", VERSION)) + frame(START, 1, start_payload(sh("echo hi"))):
         link.sock.sendall(bytes([byte]))
     assert link.wait(1).value == 0 and link.out(1) == b"hi\n"
 

@@ -13,7 +13,7 @@ from guest.support import *  # noqa: F403
 def says_hello_with_token_boot_and_first_id(guest):
     link = guest.accept()
     version, token, boot, next_id = link.hello
-    assert (version, token, next_id) == (1, TOKEN, 1)
+    assert (version, token, next_id) == (VERSION, TOKEN, 1)
     assert len(boot) == 16 and set(boot) <= set("0123456789abcdef")
 
 

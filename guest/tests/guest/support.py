@@ -59,6 +59,36 @@ def dial(link, id, port):
     link.until(lambda: id in link.dialed or id in link.refused)
 
 
+def free_port():
+    """A port that is free on both loopback addresses."""
+    while True:
+        with socket.socket() as four, socket.socket(socket.AF_INET6) as six:
+            four.bind(("127.0.0.1", 0))
+            try:
+                six.bind(("::1", four.getsockname()[1]))
+                return four.getsockname()[1]
+            except OSError:
+                continue
+
+
+def listening(guest):
+    """A link, and a port that the guest listens on."""
+    link, port = guest.connect(), free_port()
+    assert link.listen(port) == (port, 0)
+    return link, port
+
+
+def program(port, address="127.0.0.1"):
+    connection = socket.create_connection((address, port), timeout=10)
+    connection.settimeout(10)
+    return connection
+
+
+def accepted(link, count=1):
+    link.until(lambda: len(link.accepted) >= count)
+    return link.accepted[count - 1]
+
+
 def ticks(guest):
     """CPU time the guest has used, in hundredths of a second."""
     with open(f"/proc/{guest.process.pid}/stat") as stat:

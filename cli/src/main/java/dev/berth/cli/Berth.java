@@ -25,6 +25,7 @@ public final class Berth {
                     ApprovalCommands.all(),
                     List.of(ArtifactCommand.command()),
                     KeyCommands.all(),
+                    SecretCommands.all(),
                     List.of(
                             new RunCommand(),
                             new LsCommand(),

@@ -15,7 +15,9 @@ import java.util.List;
 /** {@code berth keys …}. */
 final class KeyCommands {
     private static final Option<String> SCOPE = Option.of(
-            "--scope", "NAME", "tools, sessions, configs, keys or approvals; may be given often (default: all).");
+            "--scope",
+            "NAME",
+            "tools, sessions, configs, keys, approvals or secrets; may be given often (default: all).");
     private static final Option<Duration> EXPIRES =
             Option.of("--expires", "TIME", "How long it works, such as 30d (default: for ever).", Durations::parse);
     private static final Option<Duration> OVERLAP =

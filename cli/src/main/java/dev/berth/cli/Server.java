@@ -74,7 +74,12 @@ final class Server {
         ServerConfig http = settings.http();
         requireFree(http);
         parts.add("lock of the data directory", lock(settings.data()));
-        ServerKeys keys = new ServerKeys(KeyFiles.open(settings.keys()));
+        KeyFiles files = KeyFiles.open(settings.keys());
+        ServerKeys keys = new ServerKeys(files);
+        SealingKeys sealing = new SealingKeys(
+                files,
+                settings.values().get(Settings.SEALING_KEY),
+                settings.values().get(Settings.SEALING_KEY_FILE));
         PrometheusMeterRegistry meters = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
         Database database = parts.add("database", Database.open(database(settings, first, parts)));
         String template = first.template(settings.templates(), settings.values().get(Settings.TEMPLATE));
@@ -100,8 +105,7 @@ final class Server {
         String api = keys.api(given, new ApiKeys(database));
         String admin = keys.admin(settings.values().get(Settings.ADMIN_KEY));
         Gateway gateway = parts.add(
-                "gateway",
-                Gateway.start(settings.gateway(admin, keys.sealing()), sessions, provider, database, meters));
+                "gateway", Gateway.start(settings.gateway(admin, sealing::read), sessions, provider, database, meters));
         return new Server(parts, gateway, http, settings.keys().resolve(KeyFiles.API), api, given.isPresent());
     }
 

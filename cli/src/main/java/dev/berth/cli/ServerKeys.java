@@ -22,19 +22,6 @@ final class ServerKeys {
         return keep(KeyFiles.ADMIN, given, ApiKeys.random());
     }
 
-    /** What secrets in the database are sealed with. Without it they cannot be opened. */
-    byte[] sealing() {
-        byte[] random = new byte[32];
-        new SecureRandom().nextBytes(random);
-        String kept = keep(KeyFiles.SEALING, Optional.empty(), HexFormat.of().formatHex(random));
-        try {
-            return HexFormat.of().parseHex(kept);
-        } catch (IllegalArgumentException e) {
-            throw SandboxException.conflict(
-                    files.file(KeyFiles.SEALING) + " does not hold a key any more; put back what was in it");
-        }
-    }
-
     /** What preview links are signed with. */
     String previewSecret(Optional<String> given) {
         byte[] random = new byte[32];

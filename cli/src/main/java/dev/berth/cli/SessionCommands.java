@@ -65,8 +65,23 @@ final class SessionCommands {
                         "Make a session and its computer, and print its name.",
                         "[KEY]",
                         new Operands(0, 1, false),
-                        List.of(TEMPLATE, MEMORY, DISK, CPUS, PIDS, ENV, PIN, MODE, KEEP),
-                        List.of("session new demo", "session new slack:C123:1712.0001 --memory 1g --pin"),
+                        List.of(
+                                TEMPLATE,
+                                MEMORY,
+                                DISK,
+                                CPUS,
+                                PIDS,
+                                ENV,
+                                NetworkCommand.NETWORK,
+                                NetworkCommand.ALLOW,
+                                NetworkCommand.SECRET,
+                                PIN,
+                                MODE,
+                                KEEP),
+                        List.of(
+                                "session new demo",
+                                "session new slack:C123:1712.0001 --memory 1g --pin",
+                                "session new demo --allow pypi.org --allow '*.pythonhosted.org' --secret OPENAI"),
                         SessionCommands::make),
                 RemoteCommand.of(
                         "session show",
@@ -76,6 +91,7 @@ final class SessionCommands {
                         List.of(),
                         List.of("session show demo", "session show demo --json"),
                         remote -> show(remote, remote.session().infoWithUsage())),
+                NetworkCommand.command(),
                 RemoteCommand.of(
                         "session rm",
                         "Remove sessions, their computers and everything on them.",
@@ -179,6 +195,7 @@ final class SessionCommands {
         wanted = arguments.get(MODE).map(wanted::withPermissionMode).orElse(wanted);
         wanted = arguments.get(KEEP).map(wanted::keepingCheckpoints).orElse(wanted);
         wanted = arguments.has(PIN) ? wanted.pinned() : wanted;
+        wanted = NetworkCommand.wanted(arguments).map(wanted::withNetwork).orElse(wanted);
         Map<String, String> env = new LinkedHashMap<>();
         arguments.all(ENV).forEach(variable -> env.put(variable.getKey(), variable.getValue()));
         return named(remote, remote.berth().make(env.isEmpty() ? wanted : wanted.withEnv(env)));
@@ -200,6 +217,7 @@ final class SessionCommands {
         table.add("state", session.state() + (session.pinned() ? " (pinned)" : ""));
         table.add("template", session.template());
         table.add("permission", session.json().get("permission_mode").text());
+        table.add("network", NetworkCommand.brief(session.json().get("network")));
         table.add("turn", Long.toString(session.turn()));
         session.usage().ifPresent(usage -> {
             table.add(

@@ -33,6 +33,16 @@ final class Terminal implements AutoCloseable {
         }
     }
 
+    /** Whether standard input is one. */
+    static boolean isStandardInput() {
+        try {
+            stty("-g");
+            return true;
+        } catch (UncheckedIOException e) {
+            return false;
+        }
+    }
+
     /** How many characters fit on a line, if that can be told. */
     static Optional<Integer> width() {
         try {
@@ -52,6 +62,12 @@ final class Terminal implements AutoCloseable {
     void raw() {
         Runtime.getRuntime().addShutdownHook(atExit);
         stty("raw", "-echo");
+    }
+
+    /** Lines are edited as usual, and not shown. */
+    void hideTyping() {
+        Runtime.getRuntime().addShutdownHook(atExit);
+        stty("-echo");
     }
 
     @Override

@@ -62,10 +62,11 @@ class CompletionCommandTest {
 
     @Test
     void commandsAndTheirVerbsAreCompleted() throws Exception {
-        assertThat(complete("se")).containsExactly("session");
+        assertThat(complete("ses")).containsExactly("session");
         assertThat(complete("")).contains("up", "exec", "shell", "keys").doesNotContain("rehearse");
         assertThat(complete("session", "ro")).containsExactly("rollback");
         assertThat(complete("keys", "")).containsExactlyInAnyOrder("ls", "new", "rotate", "rm");
+        assertThat(complete("secret", "")).containsExactlyInAnyOrder("set", "ls", "rm", "rotate");
     }
 
     @Test

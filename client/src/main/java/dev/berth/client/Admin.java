@@ -47,6 +47,15 @@ public final class Admin {
         return berth.list(Call.get("/v1/admin/usage"), "tenants", TenantUsage::of);
     }
 
+    /**
+     * Has the server read its keys for sealing again, and seal everything with the first of them.
+     *
+     * @return how many values were {@code resealed}, and how many are {@code unopened}, as no key fits
+     */
+    public Json reseal() {
+        return berth.json(Call.post("/v1/admin/reseal"));
+    }
+
     static String tenantPath(String id) {
         return "/v1/admin/tenants/" + Call.encode(id);
     }

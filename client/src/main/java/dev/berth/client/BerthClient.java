@@ -94,6 +94,10 @@ public final class BerthClient implements AutoCloseable {
         return new Keys(this);
     }
 
+    public Secrets secrets() {
+        return new Secrets(this);
+    }
+
     public Admin admin() {
         return new Admin(this);
     }
@@ -149,6 +153,7 @@ public final class BerthClient implements AutoCloseable {
                 && json.get("tenant_id").exists();
         boolean takes = call.path().startsWith("/v1/sessions")
                 || call.path().startsWith("/v1/jobs")
+                || call.path().startsWith("/v1/secrets")
                 || call.path().equals("/v1/sandbox/files");
         return takes && !said ? call.query("tenant_id", tenant) : call;
     }

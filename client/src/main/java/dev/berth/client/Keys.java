@@ -17,7 +17,7 @@ public final class Keys {
     }
 
     /**
-     * @param scopes what it may do: tools, sessions, configs, keys, approvals; all of them if this is empty
+     * @param scopes what it may do: tools, sessions, configs, keys, approvals, secrets; all of them if this is empty
      * @param lifetime for ever if it is empty
      */
     public ApiKey.Made make(String name, List<String> scopes, Optional<Duration> lifetime) {

@@ -45,6 +45,11 @@ public final class NewSession {
         return with("env", env);
     }
 
+    /** @param network what it may reach, by the names that the API has */
+    public NewSession withNetwork(Json network) {
+        return with("network", network);
+    }
+
     /** It stays up when nobody uses it. */
     public NewSession pinned() {
         return with("pinned", true);

@@ -165,6 +165,16 @@ public final class SessionClient {
         return change(Json.object().with("pinned", pinned));
     }
 
+    /** What it may reach, by the names that the API has. */
+    public Json network() {
+        return berth.json(Call.get(path("/network")));
+    }
+
+    /** Changes what it may reach, at once: what is closed to it now is cut off. */
+    public Json network(Json network) {
+        return berth.json(Call.put(path("/network"), network));
+    }
+
     /** Removes its computer and everything on it. */
     public void delete() {
         berth.done(Call.delete(path("")));

@@ -24,8 +24,15 @@ import dev.berth.gateway.auth.ApiKeys;
 import dev.berth.gateway.auth.Authenticator;
 import dev.berth.gateway.auth.OidcTokens;
 import dev.berth.gateway.auth.RateLimits;
+import dev.berth.gateway.config.Resealing;
 import dev.berth.gateway.config.SandboxConfigs;
+import dev.berth.gateway.config.SealedColumn;
 import dev.berth.gateway.config.Sealer;
+import dev.berth.gateway.egress.Networks;
+import dev.berth.gateway.egress.Outbound;
+import dev.berth.gateway.egress.RunningCalls;
+import dev.berth.gateway.egress.SecretBook;
+import dev.berth.gateway.egress.SessionPolicies;
 import dev.berth.gateway.http.Admission;
 import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.Contract.Operation;
@@ -37,9 +44,13 @@ import dev.berth.gateway.mcp.ArtifactResources;
 import dev.berth.gateway.mcp.McpApi;
 import dev.berth.gateway.mcp.McpTransport;
 import dev.berth.gateway.preview.PreviewHandler;
+import dev.berth.gateway.secret.SecretApi;
+import dev.berth.gateway.secret.Secrets;
+import dev.berth.gateway.secret.SessionSecrets;
 import dev.berth.gateway.skill.Skills;
 import dev.berth.gateway.terminal.Terminals;
 import dev.berth.gateway.webhook.Webhooks;
+import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.session.Sessions;
 import dev.berth.session.artifact.Artifacts;
@@ -55,11 +66,13 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -75,6 +88,9 @@ public final class Gateway implements AutoCloseable {
     private final McpTransport mcp;
     private final Jobs jobs;
     private final Webhooks webhooks;
+    private final Secrets secrets;
+    private final Outbound outbound;
+    private final Thread resealer;
     private final ScheduledExecutorService housekeeping;
 
     private Gateway(
@@ -86,6 +102,9 @@ public final class Gateway implements AutoCloseable {
             McpTransport mcp,
             Jobs jobs,
             Webhooks webhooks,
+            Secrets secrets,
+            Outbound outbound,
+            Thread resealer,
             ScheduledExecutorService housekeeping) {
         this.server = server;
         this.sessions = sessions;
@@ -95,6 +114,9 @@ public final class Gateway implements AutoCloseable {
         this.mcp = mcp;
         this.jobs = jobs;
         this.webhooks = webhooks;
+        this.secrets = secrets;
+        this.outbound = outbound;
+        this.resealer = resealer;
         this.housekeeping = housekeeping;
     }
 
@@ -106,7 +128,9 @@ public final class Gateway implements AutoCloseable {
             PrometheusMeterRegistry meters) {
         Contract contract = Contract.load();
         ApiKeys keys = new ApiKeys(database);
-        Sealer sealer = new Sealer(config.sealingKey());
+        Sealer sealer = new Sealer(config.sealingKeys().get());
+        Resealing resealing = new Resealing(database, sealer, sealed());
+        Secrets secrets = new Secrets(database, sealer, config.features().plainSecrets(), InstantSource.system());
         SandboxConfigs configs = new SandboxConfigs(database, sealer, InstantSource.system());
         Skills skills = new Skills(database);
         SecureRandom random = new SecureRandom();
@@ -123,16 +147,24 @@ public final class Gateway implements AutoCloseable {
                 random);
         Approvals approvals = new Approvals(
                 database, sealer, sessions, random, config.features().approvalPatience());
-        Calls calls = new Calls(sessions, approvals, artifacts, config.tools());
+        RunningCalls running = new RunningCalls();
+        Calls calls = new Calls(sessions, approvals, artifacts, config.tools(), running);
         EventApi events = new EventApi(sessions, config.server().heartbeat());
         Terminals terminals = new Terminals(sessions);
         TerminalApi terminalApi = new TerminalApi(sessions, terminals, contract);
         Webhooks webhooks = new Webhooks(database, sealer, config.features().webhooks());
         Jobs jobs = Jobs.open(config.features().jobs(), sessions, provider, database, new JobEnds(artifacts, webhooks));
         JobApi jobApi = new JobApi(calls, runner, jobs);
+        SecretBook book = new SessionSecrets(secrets);
+        Networks networks = new Networks(provider.name(), provider.capabilities(), book);
+        networks.requireSupported(sessions.spec().network());
+        SessionPolicies policies =
+                new SessionPolicies(sessions, database, book, running, meters, InstantSource.system());
+        Outbound outbound = Outbound.open(
+                config.features().outbound(), config.data().resolve("egress"), provider, sessions, policies, book);
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
-        endpoints.putAll(new SessionApi(sessions, artifacts).endpoints());
+        endpoints.putAll(new SessionApi(sessions, artifacts, networks).endpoints());
         endpoints.putAll(events.endpoints());
         endpoints.putAll(terminalApi.endpoints());
         endpoints.putAll(new PreviewApi(sessions).endpoints());
@@ -141,12 +173,17 @@ public final class Gateway implements AutoCloseable {
         endpoints.putAll(new ArtifactApi(artifacts, sessions).endpoints());
         endpoints.putAll(new UploadApi(calls, sessions).endpoints());
         endpoints.putAll(new ToolApi(calls, runner, configs, skills, jobApi, contract, config.tools()).endpoints());
-        endpoints.putAll(new ConfigApi(configs, sessions, contract, provider.name()).endpoints());
+        endpoints.putAll(new ConfigApi(configs, sessions, contract, provider.name(), networks).endpoints());
         endpoints.putAll(new SkillApi(skills).endpoints());
         endpoints.putAll(jobApi.endpoints());
         endpoints.putAll(new WebhookApi(webhooks).endpoints());
         endpoints.putAll(new KeyApi(keys).endpoints());
         endpoints.putAll(new TenantApi(sessions).endpoints());
+        endpoints.putAll(new SecretApi(secrets, () -> {
+                    sealer.keys(config.sealingKeys().get());
+                    return resealing.run();
+                })
+                .endpoints());
         contract.operations().stream()
                 .filter(Operation::streams)
                 .forEach(operation -> endpoints.compute(
@@ -178,10 +215,43 @@ public final class Gateway implements AutoCloseable {
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
         every(housekeeping, Duration.ofSeconds(5), "approvals", approvals::sweep);
         every(housekeeping, Duration.ofSeconds(5), "idempotency", idempotency::sweep);
+        every(housekeeping, Duration.ofSeconds(2), "the way out", outbound::sweep);
+        every(housekeeping, Duration.ofSeconds(5), "uses of secrets", secrets::writeUses);
         every(housekeeping, Duration.ofMinutes(10), "MCP sessions", mcp::sweep);
         every(housekeeping, Duration.ofMinutes(10), "artifacts", artifacts::sweep);
         every(housekeeping, Duration.ofHours(6), "content of artifacts", artifacts::sweepContent);
-        return new Gateway(server, sessions, terminals, previews, keys, mcp, jobs, webhooks, housekeeping);
+        Thread resealer = Thread.ofVirtual().name("reseal").start(() -> reseal(resealing));
+        return new Gateway(
+                server,
+                sessions,
+                terminals,
+                previews,
+                keys,
+                mcp,
+                jobs,
+                webhooks,
+                secrets,
+                outbound,
+                resealer,
+                housekeeping);
+    }
+
+    private static List<SealedColumn> sealed() {
+        return Stream.of(
+                        List.of(SandboxConfigs.SEALED, Webhooks.SEALED, Idempotency.SEALED),
+                        Approvals.SEALED,
+                        Secrets.SEALED)
+                .flatMap(List::stream)
+                .toList();
+    }
+
+    /** What an older key has sealed, at every start. Until it is done, and if it fails, that key still opens it. */
+    private static void reseal(Resealing resealing) {
+        try {
+            var _ = resealing.run();
+        } catch (RuntimeException e) {
+            LOG.atWarn().setCause(e).log("reseal.failed");
+        }
     }
 
     /** A task that fails is tried again the next time, as the database may be away for a while. */
@@ -207,6 +277,11 @@ public final class Gateway implements AutoCloseable {
         return keys;
     }
 
+    /** What sessions may use on their way out. */
+    public Secrets secrets() {
+        return secrets;
+    }
+
     @Override
     public void close() {
         sessions.signals().close(); // or the server would wait for those who only watch
@@ -217,5 +292,19 @@ public final class Gateway implements AutoCloseable {
         housekeeping.shutdownNow();
         jobs.close();
         webhooks.close();
+        outbound.close();
+        endSecrets();
+    }
+
+    private void endSecrets() {
+        resealer.interrupt();
+        try {
+            resealer.join();
+            secrets.writeUses();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (SandboxException e) {
+            LOG.atWarn().addKeyValue("error", e.getMessage()).log("secrets.uses.lost");
+        }
     }
 }

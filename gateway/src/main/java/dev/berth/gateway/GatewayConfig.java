@@ -1,27 +1,32 @@
 package dev.berth.gateway;
 
 import dev.berth.gateway.auth.OidcConfig;
+import dev.berth.gateway.egress.OutboundConfig;
 import dev.berth.gateway.http.ServerConfig;
 import dev.berth.gateway.webhook.WebhooksConfig;
+import dev.berth.sandbox.Destination.Domain;
 import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.session.job.JobsConfig;
 import dev.berth.tool.ToolSettings;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * How the API is served. Made with {@link #of} and the {@code with…} methods.
  *
  * @param data where it keeps what is not in the database
- * @param sealingKey 32 bytes, by which secrets in the database are sealed
+ * @param sealingKeys of 32 bytes, by which secrets in the database are sealed, the newest first; asked at the start, and
+ *     whenever everything is to be sealed anew
  * @param requestsPerSecond of each key; 0 for no limit
  */
 public record GatewayConfig(
         ServerConfig server,
         Path data,
         String adminKey,
-        byte[] sealingKey,
+        Supplier<List<byte[]>> sealingKeys,
         double requestsPerSecond,
         double requestBurst,
         Optional<OidcConfig> oidc,
@@ -33,24 +38,36 @@ public record GatewayConfig(
      * @param tools what calls may do that no configuration says more about
      * @param artifacts what becomes an artifact, and where it is kept
      * @param approvalPatience how long a person has to allow a call
+     * @param plainSecrets hosts to which secrets may go without TLS
+     * @param outbound how the way out of sandboxes finds what is outside
      */
     public record Features(
             ToolSettings tools,
             ArtifactsConfig artifacts,
             JobsConfig jobs,
             WebhooksConfig webhooks,
-            Duration approvalPatience) {}
+            Duration approvalPatience,
+            List<Domain> plainSecrets,
+            OutboundConfig outbound) {}
 
     public static final Duration APPROVAL_PATIENCE = Duration.ofMinutes(10);
 
+    /** With a key for sealing that does not change. */
     public static GatewayConfig of(ServerConfig server, Path data, String adminKey, byte[] sealingKey) {
+        return of(server, data, adminKey, () -> List.of(sealingKey));
+    }
+
+    public static GatewayConfig of(
+            ServerConfig server, Path data, String adminKey, Supplier<List<byte[]>> sealingKeys) {
         Features usual = new Features(
                 ToolSettings.DEFAULT,
                 ArtifactsConfig.in(data.resolve("artifacts")),
                 JobsConfig.DEFAULT,
                 WebhooksConfig.DEFAULT,
-                APPROVAL_PATIENCE);
-        return new GatewayConfig(server, data, adminKey, sealingKey, 0, 0, Optional.empty(), usual);
+                APPROVAL_PATIENCE,
+                List.of(),
+                OutboundConfig.DEFAULT);
+        return new GatewayConfig(server, data, adminKey, sealingKeys, 0, 0, Optional.empty(), usual);
     }
 
     public ToolSettings tools() {
@@ -64,42 +81,97 @@ public record GatewayConfig(
 
     public GatewayConfig withServer(ServerConfig listening) {
         return new GatewayConfig(
-                listening, data, adminKey, sealingKey, requestsPerSecond, requestBurst, oidc, features);
+                listening, data, adminKey, sealingKeys, requestsPerSecond, requestBurst, oidc, features);
     }
 
     public GatewayConfig withRates(double perSecond, double burst) {
-        return new GatewayConfig(server, data, adminKey, sealingKey, perSecond, burst, oidc, features);
+        return new GatewayConfig(server, data, adminKey, sealingKeys, perSecond, burst, oidc, features);
     }
 
     public GatewayConfig withOidc(Optional<OidcConfig> issuer) {
-        return new GatewayConfig(server, data, adminKey, sealingKey, requestsPerSecond, requestBurst, issuer, features);
+        return new GatewayConfig(
+                server, data, adminKey, sealingKeys, requestsPerSecond, requestBurst, issuer, features);
     }
 
     public GatewayConfig withTools(ToolSettings settings) {
         return with(new Features(
-                settings, features.artifacts, features.jobs, features.webhooks, features.approvalPatience));
+                settings,
+                features.artifacts,
+                features.jobs,
+                features.webhooks,
+                features.approvalPatience,
+                features.plainSecrets,
+                features.outbound));
     }
 
     public GatewayConfig withArtifacts(ArtifactsConfig kept) {
-        return with(new Features(features.tools, kept, features.jobs, features.webhooks, features.approvalPatience));
+        return with(new Features(
+                features.tools,
+                kept,
+                features.jobs,
+                features.webhooks,
+                features.approvalPatience,
+                features.plainSecrets,
+                features.outbound));
     }
 
     public GatewayConfig withJobs(JobsConfig jobs) {
-        return with(
-                new Features(features.tools, features.artifacts, jobs, features.webhooks, features.approvalPatience));
+        return with(new Features(
+                features.tools,
+                features.artifacts,
+                jobs,
+                features.webhooks,
+                features.approvalPatience,
+                features.plainSecrets,
+                features.outbound));
     }
 
     public GatewayConfig withWebhooks(WebhooksConfig webhooks) {
-        return with(
-                new Features(features.tools, features.artifacts, features.jobs, webhooks, features.approvalPatience));
+        return with(new Features(
+                features.tools,
+                features.artifacts,
+                features.jobs,
+                webhooks,
+                features.approvalPatience,
+                features.plainSecrets,
+                features.outbound));
     }
 
     public GatewayConfig withApprovalPatience(Duration patience) {
-        return with(new Features(features.tools, features.artifacts, features.jobs, features.webhooks, patience));
+        return with(new Features(
+                features.tools,
+                features.artifacts,
+                features.jobs,
+                features.webhooks,
+                patience,
+                features.plainSecrets,
+                features.outbound));
+    }
+
+    public GatewayConfig withPlainSecrets(List<Domain> hosts) {
+        return with(new Features(
+                features.tools,
+                features.artifacts,
+                features.jobs,
+                features.webhooks,
+                features.approvalPatience,
+                hosts,
+                features.outbound));
+    }
+
+    public GatewayConfig withOutbound(OutboundConfig outbound) {
+        return with(new Features(
+                features.tools,
+                features.artifacts,
+                features.jobs,
+                features.webhooks,
+                features.approvalPatience,
+                features.plainSecrets,
+                outbound));
     }
 
     private GatewayConfig with(Features changed) {
-        return new GatewayConfig(server, data, adminKey, sealingKey, requestsPerSecond, requestBurst, oidc, changed);
+        return new GatewayConfig(server, data, adminKey, sealingKeys, requestsPerSecond, requestBurst, oidc, changed);
     }
 
     /** Without its secrets. */

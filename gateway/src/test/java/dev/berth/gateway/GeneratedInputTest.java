@@ -67,6 +67,7 @@ class GeneratedInputTest {
                     rival,
                     "/v1/accounts/me/sandboxes",
                     "{\"name\":\"c\",\"config\":{\"envVars\":{\"K\":\"rivals-secret\"}}}");
+            berth.send(rival, "PUT", "/v1/secrets/s", "{\"value\":\"rivals-secret\"}");
             List<Operation> operations = Contract.load().operations().stream()
                     .filter(operation -> !LEFT_OUT.contains(operation.id()))
                     .toList();

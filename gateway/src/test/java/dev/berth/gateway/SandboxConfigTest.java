@@ -65,10 +65,12 @@ class SandboxConfigTest {
         assertThat(shapes.json().path("errors").size()).as(shapes.body()).isGreaterThanOrEqualTo(5);
 
         Reply sense = berth.post(acme, PATH, """
-                {"name": "x", "config": {"provider": "e2b", "internet": true, "lifecycle": {"idleTimeoutSeconds": 5}}}""");
+                {"name": "x", "config": {"provider": "e2b", "internet": false, "lifecycle": {"idleTimeoutSeconds": 5},
+                 "network": {"mode": "restricted", "allow": [{"to": "example.com"}, {"to": "*"}], "secrets": []}}}""");
         assertThat(sense.status()).isEqualTo(400);
-        assertThat(sense.json().path("errors").size()).isEqualTo(3);
-        assertThat(sense.body()).contains("'e2b' is not set up");
+        assertThat(sense.json().path("errors").size()).as(sense.body()).isEqualTo(4);
+        assertThat(sense.body())
+                .contains("'e2b' is not set up", "internet: the same is said by network", "network.allow[1].to: '*'");
         assertThat(berth.get(acme, PATH + "/x").status()).isEqualTo(404);
     }
 

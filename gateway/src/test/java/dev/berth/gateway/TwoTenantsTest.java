@@ -52,7 +52,8 @@ class TwoTenantsTest {
             "approval_id",
             "job_id",
             "webhook_id",
-            "artifact_id");
+            "artifact_id",
+            "secret");
 
     /** Parameters that do not. */
     private static final Set<String> HARMLESS = Set.of(
@@ -60,7 +61,8 @@ class TwoTenantsTest {
                             + " encoding append pattern glob output_mode case_insensitive context_before context_after"
                             + " max_results fixed_strings multiline exclude include_hidden sort_by files description"
                             + " config scopes expires_in_seconds overlap_seconds state usage template limits idle pinned"
-                            + " keep_checkpoints turn after follow permission_mode decision reason background url events cols rows watch terminal port wake before")
+                            + " keep_checkpoints turn after follow permission_mode decision reason background url events cols rows watch terminal port wake before"
+                            + " value bindings prefix network mode allow secrets caps")
                     .split(" "));
 
     /** A right body of each operation that takes one, without ids. */
@@ -80,7 +82,9 @@ class TwoTenantsTest {
             Map.entry("makeLink", "{}"),
             Map.entry("decide", "{\"decision\":\"approve\"}"),
             Map.entry("putSkill", skill("anns-own", "broken")),
+            Map.entry("putSecret", "{\"bindings\":[{\"hosts\":[\"broken.example\"]}]}"),
             Map.entry("makeSession", "{}"),
+            Map.entry("changeSessionNetwork", "{\"mode\":\"restricted\"}"),
             Map.entry("changeSession", "{\"pinned\":true}"),
             Map.entry("makeCheckpoint", "{}"),
             Map.entry("rollbackSession", "{\"turn\":0}"),
@@ -144,6 +148,7 @@ class TwoTenantsTest {
         String config =
                 berth.get(key, CONFIGS + "/" + called).json().path("sandboxId").asString();
         good(berth.post(key, "/v1/skills", skill(called, secret)));
+        good(berth.send(key, "PUT", "/v1/secrets/" + variable(called), "{\"value\":\"" + secret + "\"}"));
         good(berth.post(
                 key,
                 "/v1/tools/bash",
@@ -175,7 +180,12 @@ class TwoTenantsTest {
                         Map.entry("port", List.of("8000")),
                         Map.entry("job_id", List.of(job(key))),
                         Map.entry("webhook_id", List.of(webhook(key))),
-                        Map.entry("artifact_id", List.of(artifact(key)))));
+                        Map.entry("artifact_id", List.of(artifact(key))),
+                        Map.entry("secret", List.of(variable(called)))));
+    }
+
+    private static String variable(String name) {
+        return name.toUpperCase(Locale.ROOT).replace('-', '_');
     }
 
     /** One that runs for as long as the test does. */
@@ -517,6 +527,7 @@ class TwoTenantsTest {
                 "/v1/approvals",
                 "/v1/jobs",
                 "/v1/webhooks",
+                "/v1/secrets",
                 "/v1/sessions/" + SHARED + "/artifacts",
                 "/v1/artifacts/" + tenant.own("artifact_id") + "/content",
                 CONFIGS,

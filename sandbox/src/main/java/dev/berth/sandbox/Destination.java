@@ -70,7 +70,7 @@ public sealed interface Destination {
                     && masked(other, bits).equals(address);
         }
 
-        boolean contains(Cidr other) {
+        public boolean contains(Cidr other) {
             return other.bits >= bits && contains(other.address);
         }
 

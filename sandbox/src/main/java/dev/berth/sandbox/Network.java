@@ -1,5 +1,6 @@
 package dev.berth.sandbox;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
@@ -44,25 +45,32 @@ public record Network(Mode mode, List<Rule> allow, List<String> secrets, Caps ca
         private static final List<Integer> USUAL_PORTS = List.of(80, 443);
 
         public Rule {
-            Destination destination = Destination.parse(to);
-            to = destination.toString();
+            Problems problems = new Problems();
+            try {
+                Destination destination = Destination.parse(to);
+                to = destination.toString();
+                problems.check(
+                        destination instanceof Destination.Domain || (methods.isEmpty() && paths.isEmpty()),
+                        "to: methods and paths can be said of domains only, not of " + to);
+            } catch (SandboxException e) {
+                problems.add("to: " + e.getMessage());
+            }
+            for (int port : ports) {
+                problems.check(port >= 1 && port <= 65_535, "ports: a port is a number from 1 to 65535, not " + port);
+            }
+            for (String method : methods) {
+                problems.check(
+                        METHOD.matcher(method).matches(), "methods: '" + method + "' is not a method, such as GET");
+            }
+            for (String path : paths) {
+                problems.check(
+                        PATH.matcher(path).matches() && path.length() <= 1024,
+                        "paths: '" + path + "' is not a path, such as /v1/models or /v1/*");
+            }
+            problems.refuse();
             ports = ports.isEmpty() ? USUAL_PORTS : ports.stream().distinct().toList();
             methods = methods.stream().distinct().toList();
             paths = paths.stream().distinct().toList();
-            for (int port : ports) {
-                check(port >= 1 && port <= 65_535, "a port is a number from 1 to 65535, not " + port);
-            }
-            for (String method : methods) {
-                check(METHOD.matcher(method).matches(), "'" + method + "' is not a method, such as GET");
-            }
-            for (String path : paths) {
-                check(
-                        PATH.matcher(path).matches() && path.length() <= 1024,
-                        "'" + path + "' is not a path, such as /v1/models or /v1/*");
-            }
-            check(
-                    destination instanceof Destination.Domain || (methods.isEmpty() && paths.isEmpty()),
-                    "methods and paths can be said of domains only, not of " + to);
         }
 
         public static Rule to(String destination) {
@@ -101,23 +109,24 @@ public record Network(Mode mode, List<Rule> allow, List<String> secrets, Caps ca
                     : path.equals(pattern);
         }
 
-        /** Whether all that the other allows is allowed by this one already. */
-        boolean contains(Rule other) {
-            boolean wider = switch (destination()) {
-                case Destination.Domain mine ->
-                    other.destination() instanceof Destination.Domain theirs
-                            && (mine.equals(theirs) || mine.covers(theirs) || belowToo(mine, theirs));
-                case Destination.Cidr mine ->
-                    other.destination() instanceof Destination.Cidr theirs && mine.contains(theirs);
-            };
-            return wider
-                    && ports.containsAll(other.ports)
+        /** Whether the other's ports, methods and paths are among those of this one. */
+        private boolean contains(Rule other) {
+            return ports.containsAll(other.ports)
                     && (methods.isEmpty() || (!other.methods.isEmpty() && methods.containsAll(other.methods)))
                     && (paths.isEmpty()
                             || (!other.paths.isEmpty()
                                     && other.paths.stream()
                                             .allMatch(path -> paths.contains(path)
                                                     || paths.stream().anyMatch(mine -> matches(mine, path)))));
+        }
+
+        private static boolean contains(Destination one, Destination other) {
+            return switch (one) {
+                case Destination.Domain mine ->
+                    other instanceof Destination.Domain theirs
+                            && (mine.equals(theirs) || mine.covers(theirs) || belowToo(mine, theirs));
+                case Destination.Cidr mine -> other instanceof Destination.Cidr theirs && mine.contains(theirs);
+            };
         }
 
         private static boolean belowToo(Destination.Domain mine, Destination.Domain theirs) {
@@ -141,11 +150,13 @@ public record Network(Mode mode, List<Rule> allow, List<String> secrets, Caps ca
         public static final Caps DEFAULT = new Caps(256, 0, 0);
 
         public Caps {
-            check(connections >= 0, "connections has to be 0 (no ceiling) or more");
-            check(bytes >= 0, "bytes has to be 0 (no ceiling) or more");
-            check(
+            Problems problems = new Problems();
+            problems.check(connections >= 0, "connections: has to be 0 (no ceiling) or more");
+            problems.check(bytes >= 0, "bytes: has to be 0 (no ceiling) or more");
+            problems.check(
                     bytesPerSecond == 0 || bytesPerSecond >= 1024,
-                    "bytes per second has to be 0 (no ceiling) or at least 1024");
+                    "bytesPerSecond: has to be 0 (no ceiling) or at least 1024");
+            problems.refuse();
         }
     }
 
@@ -157,26 +168,39 @@ public record Network(Mode mode, List<Rule> allow, List<String> secrets, Caps ca
     public Network {
         allow = List.copyOf(allow);
         secrets = secrets.stream().distinct().toList();
-        check(allow.size() <= MOST_RULES, "a network has at most " + MOST_RULES + " rules");
-        check(
+        Problems problems = new Problems();
+        problems.check(
                 mode != Mode.NONE || (allow.isEmpty() && secrets.isEmpty()),
-                "a network of mode none allows nothing; set the mode to restricted");
-        if (mode == Mode.OPEN) {
-            for (Rule rule : allow) {
-                check(
-                        rule.destination() instanceof Destination.Cidr,
-                        "an open network reaches " + rule
-                                + " anyway; to reach nothing else set the mode to restricted");
-            }
+                "mode: a network of mode none allows nothing; set the mode to restricted");
+        if (allow.size() > MOST_RULES) {
+            problems.add("allow: a network has at most " + MOST_RULES + " rules");
+        } else {
+            compare(mode, allow, problems);
         }
+        problems.refuse();
+    }
+
+    private static void compare(Mode mode, List<Rule> allow, Problems problems) {
+        List<Destination> to = allow.stream().map(Rule::destination).toList();
         for (int i = 0; i < allow.size(); i++) {
+            Rule rule = allow.get(i);
+            problems.check(
+                    mode != Mode.OPEN || to.get(i) instanceof Destination.Cidr,
+                    "allow[" + i + "]: an open network reaches " + rule
+                            + " anyway; to reach nothing else set the mode to restricted");
             for (int j = 0; j < allow.size(); j++) {
-                check(
-                        i == j || !allow.get(i).contains(allow.get(j)),
-                        "rule " + (j + 1) + " (" + allow.get(j) + ") allows nothing that rule " + (i + 1) + " ("
-                                + allow.get(i) + ") does not allow already; remove one of them");
+                if (i != j && contains(allow, to, j, i) && !(j > i && contains(allow, to, i, j))) {
+                    // Of two that are the same, only the second is told of.
+                    problems.add("allow[" + i + "]: " + rule + " is allowed by allow[" + j + "] (" + allow.get(j)
+                            + ") already; remove one of them");
+                }
             }
         }
+    }
+
+    /** Whether all that one rule allows is allowed by another one already. */
+    private static boolean contains(List<Rule> allow, List<Destination> to, int one, int other) {
+        return Rule.contains(to.get(one), to.get(other)) && allow.get(one).contains(allow.get(other));
     }
 
     public static Network restricted(Rule... rules) {
@@ -191,9 +215,24 @@ public record Network(Mode mode, List<Rule> allow, List<String> secrets, Caps ca
         return new Network(mode, allow, secrets, most);
     }
 
-    private static void check(boolean holds, String message) {
-        if (!holds) {
-            throw SandboxException.invalid(message);
+    /** Everything that is wrong is told at once, each with its place. */
+    private static final class Problems {
+        private final List<String> all = new ArrayList<>();
+
+        void add(String problem) {
+            all.add(problem);
+        }
+
+        void check(boolean holds, String problem) {
+            if (!holds) {
+                all.add(problem);
+            }
+        }
+
+        void refuse() {
+            if (!all.isEmpty()) {
+                throw SandboxException.invalid(String.join("; ", all)).with(SandboxException.ERRORS, List.copyOf(all));
+            }
         }
     }
 }

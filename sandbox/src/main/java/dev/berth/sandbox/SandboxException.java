@@ -11,6 +11,8 @@ import java.util.TreeMap;
 public final class SandboxException extends RuntimeException {
     /** Detail: after how many milliseconds it makes sense to try again. */
     public static final String RETRY_AFTER_MS = "retry_after_ms";
+    /** Detail of {@code invalid}: everything that is wrong, each with its place. */
+    public static final String ERRORS = "errors";
     /** Details of {@code limit}: which one, what is used, what is allowed. */
     public static final String LIMIT = "limit";
 

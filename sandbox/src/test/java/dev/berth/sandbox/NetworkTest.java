@@ -126,17 +126,17 @@ class NetworkTest {
     @Test
     void aRuleThatAddsNothingToAnotherIsRefused() {
         Rule all = Rule.to("example.com");
-        refused("rule 2 (example.com) allows nothing that rule 1", () -> Network.restricted(all, all));
+        refused("allow[1]: example.com is allowed by allow[0]", () -> Network.restricted(all, all));
+        refused("allow[0]: example.com is allowed by allow[1]", () -> Network.restricted(all.withMethods("GET"), all));
         refused(
-                "rule 1 (example.com) allows nothing that rule 2",
-                () -> Network.restricted(all.withMethods("GET"), all));
-        refused("rule 2 (a.example.com)", () -> Network.restricted(Rule.to("*.example.com"), Rule.to("a.example.com")));
+                "allow[1]: a.example.com",
+                () -> Network.restricted(Rule.to("*.example.com"), Rule.to("a.example.com")));
         refused(
-                "rule 2 (*.a.example.com)",
+                "allow[1]: *.a.example.com",
                 () -> Network.restricted(Rule.to("*.example.com"), Rule.to("*.a.example.com")));
-        refused("rule 1 (10.1.0.0/16)", () -> Network.restricted(Rule.to("10.1.0.0/16"), Rule.to("10.0.0.0/8")));
+        refused("allow[0]: 10.1.0.0/16", () -> Network.restricted(Rule.to("10.1.0.0/16"), Rule.to("10.0.0.0/8")));
         refused(
-                "rule 2",
+                "allow[1]",
                 () -> Network.restricted(
                         all.withPaths("/v1/*"), all.withPaths("/v1/models").withMethods("GET")));
         assertThat(Network.restricted(
@@ -158,7 +158,7 @@ class NetworkTest {
         assertThat(new Network(Mode.OPEN, List.of(Rule.to("10.0.0.0/8")), List.of("KEY"), Caps.DEFAULT).allow())
                 .hasSize(1);
         refused("connections", () -> new Caps(-1, 0, 0));
-        refused("bytes per second", () -> new Caps(0, 0, 10));
+        refused("bytesPerSecond", () -> new Caps(0, 0, 10));
     }
 
     private static void refused(String why, org.assertj.core.api.ThrowableAssert.ThrowingCallable call) {

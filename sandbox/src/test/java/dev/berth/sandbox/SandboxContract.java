@@ -3,7 +3,6 @@ package dev.berth.sandbox;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -13,99 +12,23 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
  * What a sandbox promises, written once. Every provider module extends this and passes all of it; what it declares not
  * to be capable of is skipped with that reason.
  */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@ExtendWith(SkippedTests.class)
-@Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-public abstract class SandboxContract {
+public abstract class SandboxContract extends OutletContract {
     private static final long MIB = 1024 * 1024;
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
-
-    private final AtomicInteger counter = new AtomicInteger();
-    private final List<Sandbox> made = new ArrayList<>();
-
-    /** The provider under test, the same for all tests. */
-    protected abstract SandboxProvider provider();
-
-    /** A template with bash, coreutils and python3, and a user {@code user} with the uid 1000. */
-    protected abstract String template();
-
-    /** What sandboxes get unless a test says otherwise. */
-    protected Limits limits() {
-        return Limits.DEFAULT;
-    }
-
-    /** Has what a sandbox wrote counted; until then its use of disk may lag behind. */
-    protected void sync(Sandbox sandbox) {
-        assertThat(run(sandbox, "sync").code()).isZero();
-    }
-
-    @AfterEach
-    void destroySandboxes() {
-        made.forEach(Sandbox::destroy);
-        made.clear();
-    }
-
-    protected final SandboxSpec spec() {
-        return SandboxSpec.of("contract-" + ProcessHandle.current().pid() + "-" + counter.incrementAndGet(), template())
-                .withLimits(limits());
-    }
-
-    protected final Sandbox create(SandboxSpec spec) {
-        Sandbox sandbox = provider().create(spec);
-        made.add(sandbox);
-        return sandbox;
-    }
-
-    protected final Sandbox create() {
-        return create(spec());
-    }
-
-    protected final void needs(Capability capability) {
-        assumeTrue(provider().capabilities().contains(capability), () -> "this provider lacks " + capability);
-    }
-
-    protected static Result run(Sandbox sandbox, String line) {
-        return sandbox.run(Command.shell(line));
-    }
-
-    protected static void assertFails(ErrorCode code, ThrowingCallable call) {
-        assertThatThrownBy(call)
-                .isInstanceOfSatisfying(
-                        SandboxException.class,
-                        e -> assertThat(e.code()).as(e.getMessage()).isEqualTo(code));
-    }
-
-    private static void eventually(String what, Callable<Boolean> condition) throws Exception {
-        Instant deadline = Instant.now().plus(PATIENCE);
-        while (!condition.call()) {
-            assertThat(Instant.now()).as(what).isBefore(deadline);
-            Thread.onSpinWait();
-            TimeUnit.MILLISECONDS.sleep(5);
-        }
-    }
 
     private static InputStream bytes(String text) {
         return new ByteArrayInputStream(text.getBytes(UTF_8));
@@ -158,6 +81,19 @@ public abstract class SandboxContract {
         Sandbox sandbox = create(spec().withEnv(Map.of("A", "sandbox", "B", "sandbox")));
         Result result = sandbox.run(Command.shell("echo $A $B $C").withEnv(Map.of("B", "command", "C", "command")));
         assertThat(result.stdout()).isEqualTo("sandbox command command\n");
+    }
+
+    @Test
+    void newVariablesAreThoseOfTheNextCommands() {
+        Sandbox sandbox = create(spec().withEnv(Map.of("A", "before", "B", "before")));
+        sandbox.env(Map.of("A", "after", "C", "after"));
+        assertThat(sandbox.env()).isEqualTo(Map.of("A", "after", "C", "after"));
+        assertThat(run(sandbox, "echo $A.$B.$C").stdout()).isEqualTo("after..after\n");
+        sandbox.stop();
+        sandbox.wake();
+        assertThat(run(sandbox, "echo $A.$B.$C").stdout()).isEqualTo("after..after\n");
+        assertFails(ErrorCode.INVALID, () -> sandbox.env(Map.of("A=B", "no name")));
+        assertThat(sandbox.env()).containsEntry("A", "after");
     }
 
     @Test

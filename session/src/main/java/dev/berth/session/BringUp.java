@@ -344,7 +344,7 @@ final class BringUp {
                             origin,
                             row.limits(),
                             row.network(),
-                            parts.env(row),
+                            parts.env(row, null),
                             parts.labels(row.key())));
         } catch (SandboxException e) {
             // A server that lost its connection to the database, and with it the custody, may have made it meanwhile.

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What every step in the life of a session works with.
@@ -49,6 +50,16 @@ record Parts(
         return Map.of(INSTALLATION_LABEL, installation, TENANT_LABEL, key.tenant(), SESSION_LABEL, key.id());
     }
 
+    /** Whose a sandbox is by its labels; empty if it is none of this installation's. */
+    Optional<SessionKey> owner(Sandbox sandbox) {
+        Map<String, String> labels = sandbox.info().labels();
+        String tenant = labels.get(TENANT_LABEL);
+        String session = labels.get(SESSION_LABEL);
+        return installation.equals(labels.get(INSTALLATION_LABEL)) && tenant != null && session != null
+                ? Optional.of(new SessionKey(tenant, session))
+                : Optional.empty();
+    }
+
     /** A sandbox that this server cannot see is not one that is gone. */
     void checkLocation(SessionInfo session) {
         if (!session.location().equals(provider.location())) {
@@ -58,11 +69,11 @@ record Parts(
     }
 
     /** The variables of a session's commands: its own, and those of its way out. */
-    Map<String, String> env(SessionInfo session) {
+    Map<String, String> env(SessionInfo session, @Nullable Sandbox sandbox) {
         if (session.network().mode() == Network.Mode.NONE) {
             return session.env();
         }
-        Map<String, String> all = new HashMap<>(equipment.get().env(session));
+        Map<String, String> all = new HashMap<>(equipment.get().env(session, sandbox));
         all.putAll(session.env());
         return all;
     }
@@ -73,12 +84,13 @@ record Parts(
         if (!connected && sandbox.network().mode() == Network.Mode.NONE) {
             return;
         }
-        Map<String, String> env = env(session);
+        Map<String, String> env = env(session, sandbox);
         if (!sandbox.env().equals(env)) {
             sandbox.env(env);
         }
         if (!sandbox.network().equals(session.network())) {
             sandbox.network(session.network());
+            equipment.get().changed(sandbox);
         }
         if (connected) {
             equipment.get().install(session, sandbox);

@@ -3,6 +3,7 @@ package dev.berth.session;
 import dev.berth.sandbox.CheckpointId;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.Network;
+import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.sandbox.Usage;
@@ -215,6 +216,11 @@ public final class Sessions implements AutoCloseable {
     /** As {@link #list(Optional, int)}, but those in certain states. */
     public List<SessionInfo> list(Optional<String> tenant, Set<SessionState> states, int limit) {
         return parts.database().query(handle -> SessionTable.list(handle, tenant, states, limit));
+    }
+
+    /** Whose computer a sandbox is; empty if it belongs to none of these. */
+    public Optional<SessionKey> owner(Sandbox sandbox) {
+        return parts.owner(sandbox);
     }
 
     /** What a session uses that is up in this server; this does not count as using it. */

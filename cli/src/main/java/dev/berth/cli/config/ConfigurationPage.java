@@ -75,7 +75,7 @@ final class ConfigurationPage {
                 ## Variables of other programs
 
                 Where the tables name more than one variable, the first is Berth's own and goes before the others, which other sandbox servers have for the
-                same thing. `SANDBOX_IDLE_TIMEOUT` is a number of seconds. `SANDBOX_BACKEND` may be `local`; `docker` and `e2b` are refused by name.
+                same thing. `SANDBOX_IDLE_TIMEOUT` is a number of seconds. `E2B_ALLOW_INTERNET_ACCESS` is true for `open` and false for `none`. `SANDBOX_BACKEND` may be `local`; `docker` and `e2b` are refused by name.
                 These are refused when they are true, since Berth has not what they ask for:
 
                 | variable | |

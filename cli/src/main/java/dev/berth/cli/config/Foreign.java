@@ -12,8 +12,7 @@ import java.util.List;
 record Foreign(String variable, String why) {
     static final List<Foreign> ALL = List.of(
             new Foreign("SANDBOX_GPU_ENABLED", "sandboxes have no GPU"),
-            new Foreign("SANDBOX_GPU_NETWORK_ENABLED", "sandboxes have no GPU, and no network yet"),
-            new Foreign("E2B_ALLOW_INTERNET_ACCESS", "sandboxes have no network yet"));
+            new Foreign("SANDBOX_GPU_NETWORK_ENABLED", "sandboxes have no GPU"));
 
     void check(String value) {
         if (Types.truth(value)) {

@@ -2,10 +2,13 @@ package dev.berth.cli.config;
 
 import dev.berth.gateway.GatewayConfig;
 import dev.berth.gateway.auth.OidcConfig;
+import dev.berth.gateway.egress.OutboundConfig;
 import dev.berth.gateway.http.ServerConfig;
 import dev.berth.gateway.webhook.WebhooksConfig;
 import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Network;
 import dev.berth.sandbox.local.LocalConfig;
+import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.session.IdlePolicy;
 import dev.berth.session.SessionSpec;
 import dev.berth.session.SessionsConfig;
@@ -14,8 +17,10 @@ import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.session.job.JobsConfig;
 import dev.berth.tool.ToolSettings;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** What each part of the server is told, made of the settings. */
 public record ServerSettings(Values values) {
@@ -36,7 +41,10 @@ public record ServerSettings(Values values) {
                 values.get(Settings.RUNTIME),
                 values.get(Settings.STORE),
                 values.get(Settings.POOL).orElse(0L),
-                warm);
+                warm,
+                new NetworkConfig(
+                        values.get(Settings.NETWORK_RANGE),
+                        values.get(Settings.NETWORK_RESOLVERS).orElse(List.of())));
     }
 
     public Path templates() {
@@ -65,6 +73,8 @@ public record ServerSettings(Values values) {
                 .withSpec(SessionSpec.DEFAULT
                         .withTemplate(template)
                         .withLimits(limits)
+                        .withNetwork(
+                                new Network(values.get(Settings.NETWORK), List.of(), List.of(), Network.Caps.DEFAULT))
                         .withIdle(idle))
                 .withAuditCommands(values.get(Settings.AUDIT_COMMANDS));
     }
@@ -89,12 +99,19 @@ public record ServerSettings(Values values) {
                 values.get(Settings.BODY_MAX));
     }
 
-    public GatewayConfig gateway(String adminKey, byte[] sealingKey) {
-        return GatewayConfig.of(http(), data(), adminKey, sealingKey)
+    public GatewayConfig gateway(String adminKey, Supplier<List<byte[]>> sealingKeys) {
+        return GatewayConfig.of(http(), data(), adminKey, sealingKeys)
                 .withTools(ToolSettings.DEFAULT.withTimeouts(
                         values.get(Settings.TOOLS_TIMEOUT), values.get(Settings.TOOLS_LONGEST_TIMEOUT)))
                 .withRates(values.get(Settings.RATE_PER_SECOND), values.get(Settings.RATE_BURST))
                 .withOidc(oidc())
+                .withPlainSecrets(values.get(Settings.EGRESS_PLAIN_SECRETS))
+                .withOutbound(new OutboundConfig(
+                        values.get(Settings.EGRESS_DNS),
+                        values.get(Settings.EGRESS_AUTHORITIES),
+                        values.get(Settings.EGRESS_CONNECT_TIMEOUT),
+                        values.get(Settings.EGRESS_ANSWER_TIMEOUT),
+                        values.get(Settings.EGRESS_IDLE_TIMEOUT)))
                 .withApprovalPatience(values.get(Settings.APPROVAL_TIMEOUT))
                 .withArtifacts(new ArtifactsConfig(
                         data().resolve("artifacts"),

@@ -8,21 +8,30 @@ import dev.berth.archive.s3.S3Config;
 import dev.berth.cli.args.Option;
 import dev.berth.cli.args.UsageException;
 import dev.berth.gateway.auth.ApiKeys;
+import dev.berth.sandbox.Destination;
+import dev.berth.sandbox.Destination.Domain;
 import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Network;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
+import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.sandbox.local.store.StoreKind;
 import dev.berth.sandbox.local.template.TemplateName;
 import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.session.store.DatabaseConfig;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -47,6 +56,9 @@ public final class Settings {
         TEXT,
         JSON
     }
+
+    private static final Pattern NAME_SERVER =
+            Pattern.compile("(?:\\[([0-9a-fA-F:.]+)]|([0-9.]+|[0-9a-fA-F:]+))(?::([0-9]+))?");
 
     // ---- the server ----------------------------------------------------------------------------------------------
 
@@ -104,6 +116,29 @@ public final class Settings {
             checked(Types.CONTENT, Settings::longEnough),
             "<data>/keys/preview, made at the first start",
             "A file with the secret that preview links are signed with; the same on all servers of a database.");
+
+    public static final Setting<Optional<String>> SEALING_KEY = Setting.optional(
+                    "key.sealing",
+                    Type.of("KEY,…", Settings::sealingKeys),
+                    "those in <data>/keys/sealing, made at the first start",
+                    "Keys by which secrets in the database are sealed, the newest first; they go before those that are kept.")
+            .variable("BERTH_SEALING_KEY")
+            .asSecret();
+    public static final Setting<Optional<Path>> SEALING_KEY_FILE = Setting.optional(
+            "sealing.key-file",
+            Types.PATH,
+            "none",
+            "A file with more of them, one a line; the same on all servers of a database.");
+    public static final Setting<List<Domain>> EGRESS_PLAIN_SECRETS = new Setting<>(
+            "egress.plain-secrets",
+            Type.of("HOST,…", Settings::domains),
+            List.<Domain>of(),
+            "none",
+            "BERTH_EGRESS_PLAIN_SECRETS",
+            List.of(),
+            Optional.<Option<String>>empty(),
+            false,
+            "Hosts to which secrets may go without TLS, such as llm.internal or *.lan; whoever is on the way can read them.");
 
     public static final Setting<Optional<String>> OIDC_ISSUER = Setting.optional(
             "oidc.issuer",
@@ -167,6 +202,51 @@ public final class Settings {
             "How files are kept: on btrfs where it can be had, or plain, without disk limits.");
     public static final Setting<Optional<Long>> POOL = Setting.optional(
             "pool", Types.SIZE, "a share of the free disk", "The size of the btrfs pool file, if one has to be made.");
+    public static final Setting<Optional<String>> NETWORK_RANGE = Setting.optional(
+            "network.range",
+            checked(Type.of("RANGE", text -> text), Settings::networkRange),
+            "one that is free on the machine",
+            "Where sandboxes with an open network get their addresses from, such as 10.209.0.0/16.");
+    public static final Setting<Optional<List<String>>> NETWORK_RESOLVERS = Setting.optional(
+            "network.resolvers",
+            checked(Types.WORDS, words -> new NetworkConfig(Optional.empty(), words).resolvers()),
+            "those of the machine",
+            "Who answers programs in an open network that ask for names, by addresses such as 9.9.9.9.");
+
+    // ---- the way out ---------------------------------------------------------------------------------------------
+
+    public static final Setting<Network.Mode> NETWORK = Setting.of(
+                    "network",
+                    Types.oneOf(Network.Mode.class),
+                    "none",
+                    "What sessions may reach that do not say: nothing, what their rules allow, or everything public.")
+            .alias("E2B_ALLOW_INTERNET_ACCESS", Settings::internet)
+            .flag("--network");
+    public static final Setting<Optional<InetSocketAddress>> EGRESS_DNS = Setting.optional(
+            "egress.dns",
+            Type.of("ADDRESS[:PORT]", Settings::nameServer),
+            "as this machine does",
+            "The DNS server that names are asked of which sandboxes want to reach.");
+    public static final Setting<Optional<Path>> EGRESS_AUTHORITIES = Setting.optional(
+            "egress.authorities",
+            Types.PATH,
+            "none",
+            "A PEM file of certificates that servers may be certified by, besides the public authorities.");
+    public static final Setting<Duration> EGRESS_CONNECT_TIMEOUT = Setting.of(
+            "egress.connect-timeout",
+            checked(Types.TIME, Settings::longerThanNothing),
+            "10s",
+            "How long a server outside may take to accept a connection.");
+    public static final Setting<Duration> EGRESS_ANSWER_TIMEOUT = Setting.of(
+            "egress.answer-timeout",
+            checked(Types.TIME, Settings::longerThanNothing),
+            "10m",
+            "How long it may take to begin to answer, or be silent in an answer, where requests are looked at.");
+    public static final Setting<Duration> EGRESS_IDLE_TIMEOUT = Setting.of(
+            "egress.idle-timeout",
+            checked(Types.TIME, Settings::longerThanNothing),
+            "1h",
+            "After which silence other connections are cut.");
 
     public static final Setting<Duration> TOOLS_TIMEOUT =
             Setting.of("tools.timeout", Types.TIME, "30s", "How long a call may take that does not say.");
@@ -311,12 +391,16 @@ public final class Settings {
                         API_KEY,
                         ADMIN_KEY,
                         PREVIEW_SECRET_FILE,
+                        SEALING_KEY,
+                        SEALING_KEY_FILE,
                         OIDC_ISSUER,
                         OIDC_JWKS,
                         OIDC_AUDIENCE,
                         OIDC_TENANT_CLAIM,
                         OIDC_ADMIN_ROLE));
-        parts.put("Sandboxes", List.of(PROVIDER, RUNTIME, TEMPLATES, TEMPLATE, WARM, STORE, POOL));
+        parts.put(
+                "Sandboxes",
+                List.of(PROVIDER, RUNTIME, TEMPLATES, TEMPLATE, WARM, STORE, POOL, NETWORK_RANGE, NETWORK_RESOLVERS));
         parts.put(
                 "Sessions",
                 List.of(
@@ -335,6 +419,16 @@ public final class Settings {
                         APPROVAL_TIMEOUT,
                         JOBS_KEPT,
                         AUDIT_COMMANDS));
+        parts.put(
+                "The way out",
+                List.of(
+                        NETWORK,
+                        EGRESS_DNS,
+                        EGRESS_AUTHORITIES,
+                        EGRESS_PLAIN_SECRETS,
+                        EGRESS_CONNECT_TIMEOUT,
+                        EGRESS_ANSWER_TIMEOUT,
+                        EGRESS_IDLE_TIMEOUT));
         parts.put("The tenant `default`", List.of(TENANT_SESSIONS, TENANT_CREATED, TENANT_MEMORY, TENANT_DISK));
         parts.put(
                 "What is kept and told",
@@ -364,6 +458,40 @@ public final class Settings {
                 throw new UsageException("Berth has no provider for '" + name + "' yet; take local, or unset it");
             default -> throw new UsageException("there is no provider '" + name + "'; take local");
         };
+    }
+
+    private static String networkRange(String range) {
+        return new NetworkConfig(Optional.of(range), List.of()).range().orElseThrow();
+    }
+
+    /** Others only know whether there is one. */
+    private static String internet(String text) {
+        return switch (text.toLowerCase(Locale.ROOT)) {
+            case "true", "yes", "on", "1" -> "open";
+            case "false", "no", "off", "0" -> "none";
+            default -> text;
+        };
+    }
+
+    private static InetSocketAddress nameServer(String text) {
+        Matcher parts = NAME_SERVER.matcher(text);
+        if (parts.matches()) {
+            String host = parts.group(1) == null ? parts.group(2) : parts.group(1);
+            int port = parts.group(3) == null ? 53 : Types.PORT.reader().apply(parts.group(3));
+            try {
+                return new InetSocketAddress(InetAddress.ofLiteral(host), port);
+            } catch (IllegalArgumentException e) {
+                // told below
+            }
+        }
+        throw new UsageException("'" + text + "' is not the address of a DNS server, such as 9.9.9.9 or [::1]:5353");
+    }
+
+    private static Duration longerThanNothing(Duration time) {
+        if (!time.isPositive()) {
+            throw new UsageException("it has to be longer than nothing");
+        }
+        return time;
     }
 
     private static Map<String, Integer> warm(Map<String, Integer> counts) {
@@ -408,6 +536,27 @@ public final class Settings {
     private static String key(String text) {
         ApiKeys.check(text);
         return text;
+    }
+
+    private static String sealingKeys(String text) {
+        for (String key : text.split("[,\\s]+")) {
+            if (!key.matches("[0-9a-fA-F]{64}")) {
+                throw new UsageException(
+                        "a key for sealing has 64 hexadecimal digits; make one with 'openssl rand -hex 32'");
+            }
+        }
+        return text;
+    }
+
+    private static List<Domain> domains(String text) {
+        return Types.WORDS.reader().apply(text).stream()
+                .map(host -> {
+                    if (Destination.parse(host) instanceof Domain domain) {
+                        return domain;
+                    }
+                    throw new UsageException("'" + host + "' is an address; secrets are bound to names");
+                })
+                .toList();
     }
 
     private static String longEnough(String secret) {

@@ -42,6 +42,14 @@ class ValuesTest {
             example("webhooks.private-addresses", "true", "maybe"),
             example("key.api", "a-key-of-my-own-choice-1234", "short"),
             example("key.admin", "berth_operator-operator-1", "with a space in the middle of it"),
+            example("key.sealing", "0123456789abcdef".repeat(4), "0123"),
+            example("egress.plain-secrets", "llm.internal,*.lan.example", "10.0.0.0/8"),
+            example("network", "restricted", "everything"),
+            example("egress.dns", "[::1]:5353", "ns.example"),
+            example("egress.authorities", "/etc/ssl/company.pem", "\0"),
+            example("egress.connect-timeout", "5s", "0s"),
+            example("egress.answer-timeout", "1m", "long"),
+            example("egress.idle-timeout", "1d", "0s"),
             example("provider", "local", "docker"),
             example("runtime", "runsc", "podman"),
             example("templates", "/srv/templates", "\0"),
@@ -168,6 +176,8 @@ class ValuesTest {
         "SANDBOX_WORKER_IMAGE, analytics, template, analytics",
         "SANDBOX_BACKEND, local, provider, local",
         "DATABASE_URL, postgres://a:b@c/d, database.url, postgres://a:b@c/d",
+        "E2B_ALLOW_INTERNET_ACCESS, TRUE, network, open",
+        "E2B_ALLOW_INTERNET_ACCESS, 0, network, none",
     })
     void readsVariablesOfOtherPrograms(String variable, String text, String name, String same) {
         Setting<?> setting = setting(name);
@@ -188,7 +198,7 @@ class ValuesTest {
         "SANDBOX_BACKEND, e2b, Berth has no provider for 'e2b' yet",
         "SANDBOX_GPU_ENABLED, true, sandboxes have no GPU",
         "SANDBOX_GPU_NETWORK_ENABLED, 1, sandboxes have no GPU",
-        "E2B_ALLOW_INTERNET_ACCESS, TRUE, sandboxes have no network yet",
+        "E2B_ALLOW_INTERNET_ACCESS, perhaps, there is no 'perhaps' here",
     })
     void refusesByNameWhatIsNotThere(String variable, String value, String sentence) {
         assertThat(problems(Map.of(variable, value))).contains("\n  " + variable + ": " + sentence);
@@ -196,7 +206,7 @@ class ValuesTest {
 
     @Test
     void takesNoNoticeOfWhatIsNotAskedFor() {
-        read(Map.of("SANDBOX_GPU_ENABLED", "false", "E2B_ALLOW_INTERNET_ACCESS", "0", "E2B_API_KEY", "x", "PATH", "/"));
+        read(Map.of("SANDBOX_GPU_ENABLED", "false", "E2B_API_KEY", "x", "PATH", "/"));
     }
 
     @Test

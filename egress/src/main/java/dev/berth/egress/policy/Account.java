@@ -2,6 +2,7 @@ package dev.berth.egress.policy;
 
 import dev.berth.egress.policy.Refusal.Reason;
 import dev.berth.sandbox.Network.Caps;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
@@ -25,17 +26,22 @@ public final class Account {
 
     /** Counts a connection until the returned one is closed. */
     public Open open() throws Refusal {
+        if (bytesLeft() <= 0) {
+            throw spent();
+        }
         int most = caps.get().connections();
-        if (most > 0 && connections.get() >= most) {
+        if (connections.incrementAndGet() > most && most > 0) {
+            connections.decrementAndGet();
             throw new Refusal(
                     Reason.CAP_CONNECTIONS,
                     "this sandbox has " + most + " connections open, which is all it may have; close one");
         }
-        if (bytesLeft() <= 0) {
-            throw spent();
-        }
-        connections.incrementAndGet();
-        return connections::decrementAndGet;
+        AtomicBoolean open = new AtomicBoolean(true);
+        return () -> {
+            if (open.compareAndSet(true, false)) {
+                connections.decrementAndGet();
+            }
+        };
     }
 
     /** A connection that counts. */
@@ -57,6 +63,12 @@ public final class Account {
                 LockSupport.parkNanos(wait);
             }
         }
+    }
+
+    /** How many bytes to {@link #pass} at a time, so that whoever waits for the speed does not wait for long. */
+    public int atOnce(int most) {
+        long speed = caps.get().bytesPerSecond();
+        return speed == 0 ? most : Math.clamp(speed / 8, 1, most);
     }
 
     /** A second's worth may be used at once. */

@@ -49,4 +49,22 @@ public record Binding(
                         .filter(host -> hosts.stream().anyMatch(mine -> mine.covers(host)))
                         .isPresent();
     }
+
+    /**
+     * Whether it goes into a request.
+     *
+     * @param path as it was written. One that a server might read in another way than it is read here does not count as
+     *     one of those that the secret is bound to
+     */
+    public boolean covers(Target target, String method, String path) {
+        return covers(target)
+                && (methods.isEmpty() || methods.contains(method))
+                && (paths.isEmpty() || (!Gate.ambiguous(path) && paths.stream().anyMatch(mine -> matches(mine, path))));
+    }
+
+    private static boolean matches(String pattern, String path) {
+        return pattern.endsWith("*")
+                ? path.startsWith(pattern.substring(0, pattern.length() - 1))
+                : path.equals(pattern);
+    }
 }

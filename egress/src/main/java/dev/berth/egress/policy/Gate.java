@@ -5,10 +5,12 @@ import dev.berth.sandbox.Destination.Cidr;
 import dev.berth.sandbox.Destination.Domain;
 import dev.berth.sandbox.Network;
 import dev.berth.sandbox.Network.Rule;
+import dev.berth.sandbox.PublicAddresses;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.Collection;
 import java.util.List;
+import java.util.function.IntPredicate;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -21,11 +23,18 @@ import java.util.stream.Stream;
 public final class Gate {
     private final Names names;
     private final Supplier<Collection<InetAddress>> own;
+    private final IntPredicate listens;
 
     /** @param own the addresses of this machine, which are closed even if they are public */
     public Gate(Names names, Supplier<Collection<InetAddress>> own) {
+        this(names, own, port -> false);
+    }
+
+    /** @param listens to which ports of this machine this very server listens; no rule opens them */
+    public Gate(Names names, Supplier<Collection<InetAddress>> own, IntPredicate listens) {
         this.names = names;
         this.own = own;
+        this.listens = listens;
     }
 
     /**
@@ -34,39 +43,97 @@ public final class Gate {
      * @param addresses checked; at least one
      * @param inspected whether each request has to be {@linkplain Gate#request checked}, and TLS to be opened for it
      */
-    public record Way(Target target, List<InetAddress> addresses, boolean inspected) {}
+    public record Way(Target target, List<InetAddress> addresses, boolean inspected) {
+        public Way {
+            addresses = List.copyOf(addresses);
+        }
+    }
+
+    /** What the rules say of a target, before it is known where it leads. */
+    private final class Verdict {
+        private final Network network;
+        private final Target target;
+        private final boolean bound;
+        private final List<Rule> named;
+        private final List<Cidr> ranges;
+
+        Verdict(Policy policy, Target target) {
+            this.network = policy.network();
+            this.target = target;
+            bound = policy.bindings().stream().anyMatch(binding -> binding.covers(target));
+            List<Rule> rules = network.allow().stream()
+                    .filter(rule -> rule.ports().contains(target.port()))
+                    .toList();
+            named = target.domain()
+                    .map(host -> rules.stream()
+                            .filter(rule -> rule.destination() instanceof Domain domain && domain.covers(host))
+                            .toList())
+                    .orElse(List.of());
+            ranges = rules.stream()
+                    .map(Rule::destination)
+                    .filter(Cidr.class::isInstance)
+                    .map(Cidr.class::cast)
+                    .toList();
+        }
+
+        /** Whether it may be reached wherever in the public internet it is. */
+        boolean open() {
+            return network.mode() == Network.Mode.OPEN || !named.isEmpty() || bound;
+        }
+
+        /** A range allows addresses, and no names: to resolve a name is to send it to whoever serves it. */
+        boolean hopeless() {
+            return network.mode() == Network.Mode.NONE
+                    || (!open() && (ranges.isEmpty() || target.address().isEmpty()));
+        }
+
+        boolean allows(InetAddress address) {
+            return !hopeless() && !loops(address) && (inRange(address) || (open() && reachable(address)));
+        }
+
+        boolean loops(InetAddress address) {
+            InetAddress real = PublicAddresses.unwrapped(address);
+            boolean here = real.isLoopbackAddress()
+                    || real.isAnyLocalAddress()
+                    || own.get().contains(real);
+            return here && listens.test(target.port());
+        }
+
+        private boolean inRange(InetAddress address) {
+            InetAddress real = PublicAddresses.unwrapped(address);
+            return ranges.stream().anyMatch(range -> range.contains(real));
+        }
+
+        private boolean reachable(InetAddress address) {
+            InetAddress real = PublicAddresses.unwrapped(address);
+            return PublicAddresses.contains(address) && !own.get().contains(real);
+        }
+
+        boolean inspected(List<InetAddress> addresses) {
+            return bound
+                    || (network.mode() == Network.Mode.RESTRICTED
+                            && !named.isEmpty()
+                            && named.stream().allMatch(Rule::looksInside)
+                            && !addresses.stream().allMatch(this::inRange));
+        }
+    }
 
     /** Whether a program may have a connection, whatever it will say on it. */
     public Way connection(Policy policy, Target target) throws Refusal {
-        Network network = policy.network();
-        boolean bound = policy.bindings().stream().anyMatch(binding -> binding.covers(target));
-        List<Rule> rules = network.allow().stream()
-                .filter(rule -> rule.ports().contains(target.port()))
-                .toList();
-        List<Rule> named = target.domain()
-                .map(host -> rules.stream()
-                        .filter(rule -> rule.destination() instanceof Domain domain && domain.covers(host))
-                        .toList())
-                .orElse(List.of());
-        List<Cidr> ranges = rules.stream()
-                .map(Rule::destination)
-                .filter(Cidr.class::isInstance)
-                .map(Cidr.class::cast)
-                .toList();
-        boolean open = network.mode() == Network.Mode.OPEN || !named.isEmpty() || bound;
-        if (network.mode() == Network.Mode.NONE) {
+        Verdict verdict = new Verdict(policy, target);
+        if (verdict.network.mode() == Network.Mode.NONE) {
             throw new Refusal(Reason.NO_NETWORK, "this sandbox has no network");
         }
-        if (!open && ranges.isEmpty()) {
-            // Before it is resolved: a name is a message to whoever serves it.
+        if (verdict.hopeless()) {
             throw notAllowed(target);
         }
         List<InetAddress> addresses = resolve(target);
-        List<InetAddress> allowed = addresses.stream()
-                .filter(address -> inRange(ranges, address) || (open && reachable(address)))
-                .toList();
+        List<InetAddress> allowed = addresses.stream().filter(verdict::allows).toList();
         if (allowed.isEmpty()) {
-            if (open) {
+            if (addresses.stream().anyMatch(verdict::loops)) {
+                throw new Refusal(Reason.LOOP, target + " is this server itself, which no sandbox may reach");
+            }
+            if (verdict.open()) {
                 throw new Refusal(
                         Reason.PRIVATE_ADDRESS,
                         target.host() + " leads to " + addresses.getFirst().getHostAddress()
@@ -74,12 +141,14 @@ public final class Gate {
             }
             throw notAllowed(target);
         }
-        boolean inspected = bound
-                || (network.mode() == Network.Mode.RESTRICTED
-                        && !named.isEmpty()
-                        && named.stream().allMatch(Rule::looksInside)
-                        && !allowed.stream().allMatch(address -> inRange(ranges, address)));
-        return new Way(target, allowed, inspected);
+        return new Way(target, allowed, verdict.inspected(allowed));
+    }
+
+    /** Whether what was let through would be let through now, and no more closely looked at. */
+    public boolean still(Policy policy, Way way) {
+        Verdict verdict = new Verdict(policy, way.target());
+        return way.addresses().stream().allMatch(verdict::allows)
+                && (way.inspected() || !verdict.inspected(way.addresses()));
     }
 
     /** Whether a request may pass, on a connection that was let through. */
@@ -116,7 +185,7 @@ public final class Gate {
     }
 
     /** Whether a server might take a path for another one than is checked here. */
-    private static boolean ambiguous(String path) {
+    static boolean ambiguous(String path) {
         String lower = path.toLowerCase(java.util.Locale.ROOT);
         return lower.contains("//")
                 || lower.contains("\\")
@@ -138,16 +207,6 @@ public final class Gate {
         } catch (UnknownHostException e) {
             throw new Refusal(Reason.UNKNOWN_HOST, "there is no host " + target.host(), e);
         }
-    }
-
-    private boolean reachable(InetAddress address) {
-        InetAddress real = PublicAddresses.unwrapped(address);
-        return PublicAddresses.contains(address) && !own.get().contains(real);
-    }
-
-    private static boolean inRange(List<Cidr> ranges, InetAddress address) {
-        InetAddress real = PublicAddresses.unwrapped(address);
-        return ranges.stream().anyMatch(range -> range.contains(real));
     }
 
     private static Refusal notAllowed(Target target) {

@@ -5,6 +5,7 @@ import dev.berth.sandbox.SandboxException;
 import java.net.InetAddress;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
  * A host and port that a program inside has asked for.
@@ -12,6 +13,8 @@ import java.util.Optional;
  * @param host a name in lower case in its ASCII form, or an address as it is usually written, without brackets
  */
 public record Target(String host, int port) {
+    /** Only the usual spelling of an address of IPv4; no name looks like that. */
+    private static final Pattern FOUR = Pattern.compile("((0|[1-9][0-9]{0,2})\\.){3}(0|[1-9][0-9]{0,2})");
 
     /** Reads the host and port of a request. Spellings that programs read in different ways are refused. */
     public static Target of(String host, int port) throws Refusal {
@@ -20,7 +23,7 @@ public record Target(String host, int port) {
         }
         String bare = host.startsWith("[") && host.endsWith("]") ? host.substring(1, host.length() - 1) : host;
         try {
-            boolean literal = bare.indexOf(':') >= 0 || bare.matches("((0|[1-9][0-9]{0,2})\\.){3}(0|[1-9][0-9]{0,2})");
+            boolean literal = bare.indexOf(':') >= 0 || FOUR.matcher(bare).matches();
             if (literal && bare.indexOf('%') < 0) {
                 return new Target(InetAddress.ofLiteral(bare).getHostAddress().toLowerCase(Locale.ROOT), port);
             }
@@ -52,7 +55,7 @@ public record Target(String host, int port) {
 
     /** Its address, unless it is a name. */
     public Optional<InetAddress> address() {
-        return host.indexOf(':') >= 0 || Character.isDigit(host.charAt(host.length() - 1))
+        return host.indexOf(':') >= 0 || FOUR.matcher(host).matches()
                 ? Optional.of(InetAddress.ofLiteral(host))
                 : Optional.empty();
     }

@@ -3,6 +3,7 @@ package dev.berth.gateway.api;
 import dev.berth.gateway.approval.ApprovalNeeded;
 import dev.berth.gateway.approval.Approvals;
 import dev.berth.gateway.auth.Scope;
+import dev.berth.gateway.egress.RunningCalls;
 import dev.berth.gateway.http.Exchange;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
@@ -33,13 +34,16 @@ public final class Calls {
     private final Approvals approvals;
     private final Artifacts artifacts;
     private final ToolSettings settings;
+    private final RunningCalls running;
 
     /** @param settings of the server; a read-only one lets no call write, whichever way it came */
-    public Calls(Sessions sessions, Approvals approvals, Artifacts artifacts, ToolSettings settings) {
+    public Calls(
+            Sessions sessions, Approvals approvals, Artifacts artifacts, ToolSettings settings, RunningCalls running) {
         this.sessions = sessions;
         this.approvals = approvals;
         this.artifacts = artifacts;
         this.settings = settings;
+        this.running = running;
     }
 
     /** What a session is made like that nobody says more about. */
@@ -122,7 +126,8 @@ public final class Calls {
             }
             long began = System.nanoTime();
             OptionalInt code = OptionalInt.empty();
-            try {
+            try (RunningCalls.Running _ =
+                    running.begin(session.key(), call.exchange().id())) {
                 T value = work.apply(session);
                 code = OptionalInt.of(exit.applyAsInt(value));
                 Optional<String> loss = session.loss().map(Loss::sentence);

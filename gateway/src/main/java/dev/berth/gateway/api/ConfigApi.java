@@ -3,6 +3,7 @@ package dev.berth.gateway.api;
 import dev.berth.gateway.config.SandboxConfig;
 import dev.berth.gateway.config.SandboxConfigs;
 import dev.berth.gateway.config.SandboxConfigs.Stored;
+import dev.berth.gateway.egress.Networks;
 import dev.berth.gateway.http.Answer;
 import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.Endpoint;
@@ -26,12 +27,14 @@ public final class ConfigApi {
     private final Sessions sessions;
     private final Contract contract;
     private final String provider;
+    private final Networks networks;
 
-    public ConfigApi(SandboxConfigs configs, Sessions sessions, Contract contract, String provider) {
+    public ConfigApi(SandboxConfigs configs, Sessions sessions, Contract contract, String provider, Networks networks) {
         this.configs = configs;
         this.sessions = sessions;
         this.contract = contract;
         this.provider = provider;
+        this.networks = networks;
     }
 
     public Map<String, Endpoint> endpoints() {
@@ -46,7 +49,7 @@ public final class ConfigApi {
     private Answer make(Exchange exchange) {
         ObjectNode body = exchange.body();
         ObjectNode config = body.has("config") ? (ObjectNode) body.get("config") : JSON.createObjectNode();
-        checked(config);
+        checked(exchange, config);
         return Answer.created(show(configs.make(
                 exchange.caller().tenant(), body.path("name").asString(), text(body, "description"), config)));
     }
@@ -68,7 +71,7 @@ public final class ConfigApi {
             merge(config, (ObjectNode) body.get("config"));
         }
         Contract.check(contract.schema("SandboxConfig"), config);
-        checked(config);
+        checked(exchange, config);
         String description = body.has("description")
                 ? text(body, "description")
                 : before.description().orElse(null);
@@ -105,9 +108,10 @@ public final class ConfigApi {
         return configs.get(exchange.caller().tenant(), exchange.path("sandbox_id"));
     }
 
-    private void checked(ObjectNode config) {
+    private void checked(Exchange exchange, ObjectNode config) {
         try {
-            JSON.treeToValue(config, SandboxConfig.class).check(provider);
+            JSON.treeToValue(config, SandboxConfig.class)
+                    .check(provider, exchange.caller().tenant(), networks);
         } catch (tools.jackson.core.JacksonException e) {
             throw SandboxException.invalid("the configuration cannot be understood: " + e.getOriginalMessage());
         }

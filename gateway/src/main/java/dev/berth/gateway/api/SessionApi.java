@@ -2,6 +2,8 @@ package dev.berth.gateway.api;
 
 import dev.berth.gateway.auth.Caller;
 import dev.berth.gateway.auth.Scope;
+import dev.berth.gateway.egress.NetworkJson;
+import dev.berth.gateway.egress.Networks;
 import dev.berth.gateway.http.Answer;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.Exchange;
@@ -39,10 +41,12 @@ public final class SessionApi {
 
     private final Sessions sessions;
     private final Artifacts artifacts;
+    private final Networks networks;
 
-    public SessionApi(Sessions sessions, Artifacts artifacts) {
+    public SessionApi(Sessions sessions, Artifacts artifacts, Networks networks) {
         this.sessions = sessions;
         this.artifacts = artifacts;
+        this.networks = networks;
     }
 
     public Map<String, Endpoint> endpoints() {
@@ -58,6 +62,8 @@ public final class SessionApi {
                 Map.entry("resumeSession", exchange -> after(exchange, this::bringUp)),
                 Map.entry("stopSession", exchange -> after(exchange, sessions::stop)),
                 Map.entry("archiveSession", exchange -> after(exchange, sessions::archive)),
+                Map.entry("sessionNetwork", this::network),
+                Map.entry("changeSessionNetwork", this::changeNetwork),
                 Map.entry("checkpoints", this::checkpoints),
                 Map.entry("makeCheckpoint", this::makeCheckpoint),
                 Map.entry("rollbackSession", this::rollback),
@@ -173,6 +179,7 @@ public final class SessionApi {
                         "disk", limits.diskBytes(),
                         "cpus", limits.cpus(),
                         "pids", limits.pids()));
+        shown.put("network", NetworkJson.show(info.network()));
         shown.put("idle", show(info.idle()));
         shown.put("disk", info.diskBytes());
         if (usage) {
@@ -213,7 +220,7 @@ public final class SessionApi {
         SessionKey key = key(exchange.caller(), SandboxApi.optional(body, "tenant_id"), id);
         boolean there =
                 sessions.find(key).filter(info -> THERE.contains(info.state())).isPresent();
-        try (Session session = sessions.resolve(key, spec(body))) {
+        try (Session session = sessions.resolve(key, spec(key, body))) {
             if (!there && body.path("pinned").asBoolean(false)) {
                 sessions.pin(session.key(), true);
             }
@@ -225,8 +232,11 @@ public final class SessionApi {
         return there ? Answer.ok(shown) : Answer.created(shown);
     }
 
-    private SessionSpec spec(ObjectNode body) {
+    private SessionSpec spec(SessionKey key, ObjectNode body) {
         SessionSpec spec = sessions.spec();
+        if (body.has("network")) {
+            spec = spec.withNetwork(networks.read(key.tenant(), body.path("network"), "network."));
+        }
         if (body.has("template")) {
             spec = spec.withTemplate(body.path("template").asString());
         }
@@ -289,6 +299,16 @@ public final class SessionApi {
 
     private static PermissionMode mode(Exchange exchange) {
         return PermissionMode.parse(exchange.body().path("permission_mode").asString());
+    }
+
+    private Answer network(Exchange exchange) {
+        return Answer.ok(NetworkJson.show(known(sessions, key(exchange)).network()));
+    }
+
+    private Answer changeNetwork(Exchange exchange) {
+        SessionKey key = known(sessions, key(exchange)).key();
+        sessions.network(key, networks.read(key.tenant(), exchange.body(), ""));
+        return network(exchange);
     }
 
     private Answer delete(Exchange exchange) {

@@ -1,6 +1,7 @@
 package dev.berth.gateway.approval;
 
 import dev.berth.gateway.approval.Approval.State;
+import dev.berth.gateway.config.SealedColumn;
 import dev.berth.gateway.config.Sealer;
 import dev.berth.gateway.http.Exchange;
 import dev.berth.session.SessionKey;
@@ -24,6 +25,8 @@ import tools.jackson.databind.node.ObjectNode;
 final class ApprovalTable {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static final int MOST = 1000;
+
+    static final List<SealedColumn> SEALED = List.of(sealed("body"), sealed("result"));
 
     private final Database database;
     private final Sealer sealer;
@@ -187,6 +190,10 @@ final class ApprovalTable {
                 Optional.ofNullable(row.getString("reason")),
                 row.getInt("status"),
                 result == null ? null : JSON.readTree(sealer.open(place(id, "result"), result)));
+    }
+
+    private static SealedColumn sealed(String column) {
+        return new SealedColumn("approvals", List.of("id"), column, key -> place(key.getFirst(), column));
     }
 
     private static String place(String id, String column) {

@@ -3,6 +3,7 @@ package dev.berth.gateway.approval;
 import dev.berth.gateway.approval.Approval.State;
 import dev.berth.gateway.auth.Caller;
 import dev.berth.gateway.auth.Scope;
+import dev.berth.gateway.config.SealedColumn;
 import dev.berth.gateway.config.Sealer;
 import dev.berth.gateway.http.Answer;
 import dev.berth.gateway.http.Endpoint;
@@ -45,6 +46,9 @@ public final class Approvals {
 
     private static final Duration LEASE = Duration.ofSeconds(60);
     private static final Duration KEPT = Duration.ofDays(7);
+
+    /** What is sealed of them. */
+    public static final List<SealedColumn> SEALED = ApprovalTable.SEALED;
 
     private final ApprovalTable table;
     private final Sessions sessions;

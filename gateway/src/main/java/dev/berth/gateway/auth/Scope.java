@@ -17,7 +17,9 @@ public enum Scope {
     /** Making and revoking keys of the same tenant. */
     KEYS,
     /** Allowing calls that a person has to allow. Whoever makes such calls should not have it. */
-    APPROVALS;
+    APPROVALS,
+    /** Secrets: setting them, and where they may go. Whoever makes sessions only names them, and need not have it. */
+    SECRETS;
 
     public static final Set<Scope> ALL = EnumSet.allOf(Scope.class);
 

@@ -1,6 +1,10 @@
 package dev.berth.gateway.config;
 
+import dev.berth.gateway.egress.NetworkJson;
+import dev.berth.gateway.egress.Networks;
+import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Network;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.session.IdlePolicy;
 import dev.berth.session.PermissionMode;
@@ -15,6 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
 
 /**
  * What a named configuration says, as its owner wrote it; what is not said is null. Shapes and ranges are the contract's;
@@ -23,6 +28,7 @@ import org.jspecify.annotations.Nullable;
 public record SandboxConfig(
         @Nullable String provider,
         @Nullable Boolean internet,
+        @Nullable JsonNode network,
         @Nullable String permissionMode,
         @Nullable List<String> runtimes,
         @Nullable Integer timeout,
@@ -50,8 +56,12 @@ public record SandboxConfig(
         runtimes = runtimes == null ? null : List.copyOf(runtimes);
     }
 
-    /** Fails with everything that is wrong with it. */
-    public void check(String localProvider) {
+    /**
+     * Fails with everything that is wrong with it.
+     *
+     * @param tenant whose it is
+     */
+    public void check(String localProvider, String tenant, Networks networks) {
         List<String> problems = new ArrayList<>();
         if (provider != null && !provider.equals(localProvider)) {
             problems.add(
@@ -60,8 +70,23 @@ public record SandboxConfig(
                                     + "'"
                             : "provider: there is no '" + provider + "'; there is '" + localProvider + "'");
         }
-        if (internet != null && internet) {
-            problems.add("internet: sandboxes of this server have no network yet; leave it out or set it to false");
+        if (internet != null && network != null) {
+            problems.add("internet: the same is said by network; leave one of them out");
+        }
+        Optional<SandboxException> unsupported = Optional.empty();
+        try {
+            if (network != null) {
+                networks.read(tenant, network, "network.");
+            } else if (internet != null && internet) {
+                networks.requireSupported(Network.OPEN);
+            }
+        } catch (SandboxException e) {
+            if (e.code() == ErrorCode.UNSUPPORTED) {
+                unsupported = Optional.of(e);
+                problems.add((network == null ? "internet: " : "network.mode: ") + e.getMessage());
+            } else {
+                problems.addAll(NetworkJson.errors(e));
+            }
         }
         if (lifecycle != null && (persistent == null || !persistent)) {
             problems.add(
@@ -74,15 +99,18 @@ public record SandboxConfig(
                         new dev.berth.sandbox.SandboxId("x"),
                         dev.berth.sandbox.Origin.template("x"),
                         Limits.DEFAULT,
-                        dev.berth.sandbox.Network.NONE,
+                        Network.NONE,
                         envVars,
                         Map.of());
             } catch (SandboxException e) {
                 problems.add("envVars: " + e.getMessage());
             }
         }
+        if (unsupported.isPresent() && problems.size() == 1) {
+            throw unsupported.get();
+        }
         if (!problems.isEmpty()) {
-            throw SandboxException.invalid(String.join("; ", problems)).with("errors", problems);
+            throw SandboxException.invalid(String.join("; ", problems)).with(SandboxException.ERRORS, problems);
         }
     }
 
@@ -127,6 +155,11 @@ public record SandboxConfig(
             Integer end = lifecycle.maxLifetimeSeconds();
             idle = pause == null ? idle : idle.pauseAfter(Duration.ofSeconds(pause));
             idle = end == null ? idle : idle.lifetime(Duration.ofSeconds(end));
+        }
+        if (network != null) {
+            spec = spec.withNetwork(NetworkJson.read(network));
+        } else if (internet != null) {
+            spec = spec.withNetwork(internet ? Network.OPEN : Network.NONE);
         }
         return spec.withLimits(limits)
                 .withIdle(idle)

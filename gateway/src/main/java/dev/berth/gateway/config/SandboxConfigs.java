@@ -27,6 +27,10 @@ public final class SandboxConfigs {
     private static final String COLUMNS =
             "id, tenant, name, description, config::text AS config, env_sealed, created_at, updated_at";
 
+    /** What is sealed in it. */
+    public static final SealedColumn SEALED =
+            new SealedColumn("sandbox_configs", List.of("id"), "env_sealed", List::getFirst);
+
     /**
      * A configuration as it is stored.
      *

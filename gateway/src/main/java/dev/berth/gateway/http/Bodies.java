@@ -58,8 +58,17 @@ final class Bodies {
             }
             throw SandboxException.invalid(what + " has to be a JSON object");
         } catch (JacksonException e) {
-            throw SandboxException.invalid(what + " is not JSON as it should be: " + e.getOriginalMessage());
+            // Where, and not what is there: it may be secret.
+            throw SandboxException.invalid(what + " is not JSON as it should be" + where(e)
+                    + "; look for a quote or a comma that is missing, or a field that is there twice");
         }
+    }
+
+    private static String where(JacksonException e) {
+        return e.getLocation() == null
+                ? ""
+                : ", at line " + e.getLocation().getLineNr() + ", column "
+                        + e.getLocation().getColumnNr();
     }
 
     private static String utf8(byte[] bytes) throws CharacterCodingException {

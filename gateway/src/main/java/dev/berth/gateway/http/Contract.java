@@ -30,7 +30,7 @@ public final class Contract {
     private static final String RESOURCE = "/dev/berth/gateway/openapi.yaml";
     /** Each has paths and components of its own, and may refer to those of all others. */
     private static final List<String> PARTS =
-            List.of("sessions", "events", "jobs", "approvals", "artifacts", "terminals", "previews", "mcp");
+            List.of("sessions", "events", "jobs", "approvals", "artifacts", "terminals", "previews", "mcp", "secrets");
 
     /**
      * One operation.
@@ -236,7 +236,7 @@ public final class Contract {
                     .sorted()
                     .limit(50)
                     .toList();
-            throw SandboxException.invalid(String.join("; ", problems)).with(Problems.ERRORS, problems);
+            throw SandboxException.invalid(String.join("; ", problems)).with(SandboxException.ERRORS, problems);
         }
     }
 

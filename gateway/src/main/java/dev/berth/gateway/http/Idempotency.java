@@ -1,6 +1,7 @@
 package dev.berth.gateway.http;
 
 import dev.berth.gateway.auth.Scope;
+import dev.berth.gateway.config.SealedColumn;
 import dev.berth.gateway.config.Sealer;
 import dev.berth.gateway.http.IdempotencyTable.Kept;
 import dev.berth.gateway.http.IdempotencyTable.Name;
@@ -42,6 +43,9 @@ public final class Idempotency {
     private static final int MOST_KEPT = 256 << 10;
     /** Statuses below 500 that say nothing about the request itself. */
     private static final Set<Integer> PASSING = Set.of(401, 403, 408, 429);
+
+    /** What is sealed of the answers that are kept. */
+    public static final SealedColumn SEALED = IdempotencyTable.SEALED;
 
     private final IdempotencyTable table;
     private final Set<UUID> running = ConcurrentHashMap.newKeySet();

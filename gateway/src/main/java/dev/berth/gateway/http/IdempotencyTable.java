@@ -1,12 +1,14 @@
 package dev.berth.gateway.http;
 
 import dev.berth.gateway.auth.Caller;
+import dev.berth.gateway.config.SealedColumn;
 import dev.berth.gateway.config.Sealer;
 import dev.berth.session.store.Database;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
@@ -26,6 +28,13 @@ final class IdempotencyTable {
 
     /** What was answered. */
     record Kept(int status, String contentType, String body) {}
+
+    static final SealedColumn SEALED = new SealedColumn(
+            "idempotency_keys",
+            List.of("tenant", "operator", "run", "key"),
+            "answer",
+            key -> place(
+                    new Name(key.get(0), Boolean.parseBoolean(key.get(1)), key.get(3)), UUID.fromString(key.get(2))));
 
     private final Database database;
     private final Sealer sealer;

@@ -12,8 +12,6 @@ import org.slf4j.LoggerFactory;
 /** Failures as RFC 9457 problems: the one mapping of the closed set of errors to HTTP. */
 final class Problems {
     static final String CONTENT_TYPE = "application/problem+json";
-    /** Detail: everything that is wrong with a request. */
-    static final String ERRORS = "errors";
 
     private static final Logger LOG = LoggerFactory.getLogger(HttpServer.class);
 

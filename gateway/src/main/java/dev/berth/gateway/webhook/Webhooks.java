@@ -1,5 +1,6 @@
 package dev.berth.gateway.webhook;
 
+import dev.berth.gateway.config.SealedColumn;
 import dev.berth.gateway.config.Sealer;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.session.job.Job;
@@ -29,6 +30,10 @@ public final class Webhooks implements JobListener, AutoCloseable {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static final int MOST = 50;
     private static final int SECRET_BYTES = 24;
+
+    /** What is sealed of them. */
+    public static final SealedColumn SEALED =
+            new SealedColumn("webhooks", List.of("id"), "secret_sealed", key -> place(key.getFirst()));
 
     /** A webhook; its secret is not told. */
     public record Webhook(String id, String url, List<String> events, boolean enabled, Instant createdAt) {}

@@ -169,6 +169,7 @@ final class Boxes {
                 attempt(tree, () -> machine.store().delete(tree));
             }
         }
+        attempt("links and rules of the network", machine.network()::sweep);
         try (DirectoryStream<Path> links = Files.newDirectoryStream(machine.ids())) {
             for (Path link : links) {
                 attempt(link.toString(), () -> releaseIfDangling(link));
@@ -231,6 +232,7 @@ final class Boxes {
                 .toList();
         box.forget();
         LocalSandbox.removeCgroup(machine, box.name());
+        machine.network().disconnect(box.name());
         box.unmount();
         for (String tree : trees) {
             machine.store().delete(tree);

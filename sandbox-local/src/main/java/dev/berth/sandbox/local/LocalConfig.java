@@ -1,6 +1,7 @@
 package dev.berth.sandbox.local;
 
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.sandbox.local.store.StoreKind;
 import java.nio.file.Path;
 import java.util.Map;
@@ -15,9 +16,16 @@ import java.util.Optional;
  * @param store how files are kept
  * @param poolBytes size of the btrfs pool file if one has to be made, 0 for a share of the free disk
  * @param warm how many sandboxes to keep ready, by template
+ * @param network for sandboxes that reach the public internet
  */
 public record LocalConfig(
-        Path data, Path templates, RuntimeKind runtime, StoreKind store, long poolBytes, Map<String, Integer> warm) {
+        Path data,
+        Path templates,
+        RuntimeKind runtime,
+        StoreKind store,
+        long poolBytes,
+        Map<String, Integer> warm,
+        NetworkConfig network) {
 
     /** The OCI runtimes. */
     public enum RuntimeKind {
@@ -37,7 +45,8 @@ public record LocalConfig(
     }
 
     public static LocalConfig of(Path data) {
-        return new LocalConfig(data, data.resolve("templates"), RuntimeKind.CRUN, StoreKind.AUTO, 0, Map.of());
+        return new LocalConfig(
+                data, data.resolve("templates"), RuntimeKind.CRUN, StoreKind.AUTO, 0, Map.of(), NetworkConfig.DEFAULT);
     }
 
     /** The defaults with what {@code BERTH_DATA} and {@code BERTH_TEMPLATES} say. */
@@ -50,22 +59,26 @@ public record LocalConfig(
     }
 
     public LocalConfig withTemplates(Path directory) {
-        return new LocalConfig(data, directory, runtime, store, poolBytes, warm);
+        return new LocalConfig(data, directory, runtime, store, poolBytes, warm, network);
     }
 
     public LocalConfig withRuntime(RuntimeKind kind) {
-        return new LocalConfig(data, templates, kind, store, poolBytes, warm);
+        return new LocalConfig(data, templates, kind, store, poolBytes, warm, network);
     }
 
     public LocalConfig withStore(StoreKind kind) {
-        return new LocalConfig(data, templates, runtime, kind, poolBytes, warm);
+        return new LocalConfig(data, templates, runtime, kind, poolBytes, warm, network);
     }
 
     public LocalConfig withPoolBytes(long bytes) {
-        return new LocalConfig(data, templates, runtime, store, bytes, warm);
+        return new LocalConfig(data, templates, runtime, store, bytes, warm, network);
     }
 
     public LocalConfig withWarm(Map<String, Integer> counts) {
-        return new LocalConfig(data, templates, runtime, store, poolBytes, counts);
+        return new LocalConfig(data, templates, runtime, store, poolBytes, counts, network);
+    }
+
+    public LocalConfig withNetwork(NetworkConfig newNetwork) {
+        return new LocalConfig(data, templates, runtime, store, poolBytes, warm, newNetwork);
     }
 }

@@ -17,6 +17,7 @@ import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.cgroup.Cgroups;
 import dev.berth.sandbox.local.linux.IdMap;
+import dev.berth.sandbox.local.network.OpenNetwork;
 import dev.berth.sandbox.local.pack.TreeUnpacker;
 import dev.berth.sandbox.local.store.Stores;
 import dev.berth.sandbox.local.template.Template;
@@ -81,6 +82,8 @@ public final class LocalProvider implements SandboxProvider {
     private final ScheduledExecutorService housekeeping = Executors.newScheduledThreadPool(
             2, Thread.ofPlatform().daemon().name("local-housekeeping").factory());
 
+    private volatile Outlet outlet = (_, _) -> {};
+
     private LocalProvider(Machine machine, String location, LocalConfig config) {
         this.machine = machine;
         this.location = location;
@@ -116,6 +119,7 @@ public final class LocalProvider implements SandboxProvider {
                     Stores.open(data, config.store(), config.poolBytes()),
                     new TemplateStore(config.templates()),
                     Cgroups.detect(group(data)),
+                    OpenNetwork.of(data.resolve("boxes"), group(data), config.network()),
                     Programs.unpack(data),
                     new Owners(),
                     Clock.systemUTC());
@@ -155,8 +159,9 @@ public final class LocalProvider implements SandboxProvider {
     public Set<Capability> capabilities() {
         Set<Capability> all = EnumSet.allOf(Capability.class);
         all.removeAll(runtime(runtime).missing());
-        all.remove(Capability.OUTLET);
-        all.remove(Capability.OPEN_NETWORK);
+        if (machine.network().lacking().isPresent()) {
+            all.remove(Capability.OPEN_NETWORK);
+        }
         if (!machine.store().enforcesLimits()) {
             all.remove(Capability.DISK_LIMIT);
         }
@@ -173,7 +178,9 @@ public final class LocalProvider implements SandboxProvider {
     }
 
     @Override
-    public void outlet(Outlet outlet) {}
+    public void outlet(Outlet newOutlet) {
+        outlet = newOutlet;
+    }
 
     public TemplateStore templates() {
         return machine.templates();
@@ -204,6 +211,7 @@ public final class LocalProvider implements SandboxProvider {
     }
 
     private Sandbox create(SandboxSpec spec, boolean ephemeral) {
+        WayOut.check(machine, runtime(runtime), spec.network());
         try (var _ = warm.busy()) {
             return switch (spec.origin()) {
                 case Origin.Template named -> fromTemplate(spec, named.name(), ephemeral);
@@ -441,6 +449,7 @@ public final class LocalProvider implements SandboxProvider {
                 box,
                 record,
                 template,
+                (source, connection) -> outlet.take(source, connection),
                 gone -> {
                     if (gone.record().id().isPresent()) {
                         // The name may belong to another by now.

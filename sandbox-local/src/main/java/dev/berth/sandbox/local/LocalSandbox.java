@@ -9,6 +9,7 @@ import dev.berth.sandbox.Connection;
 import dev.berth.sandbox.Limit;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.Network;
+import dev.berth.sandbox.Outlet;
 import dev.berth.sandbox.RunningCommand;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
@@ -62,6 +63,7 @@ final class LocalSandbox implements Sandbox {
     private final RootFiles files;
     private final MountPoints mountPoints;
     private final Commands commands;
+    private final WayOut wayOut;
     private final ReentrantLock lifecycle = new ReentrantLock();
     private final Consumer<LocalSandbox> onDestroyed;
 
@@ -79,6 +81,7 @@ final class LocalSandbox implements Sandbox {
             Box box,
             BoxRecord record,
             Template template,
+            Outlet outlet,
             Consumer<LocalSandbox> onDestroyed) {
         this.machine = machine;
         this.runtime = runtime;
@@ -88,6 +91,7 @@ final class LocalSandbox implements Sandbox {
         this.template = template;
         this.onDestroyed = onDestroyed;
         this.cgroup = machine.cgroups().of(box.name());
+        this.wayOut = new WayOut(this, outlet, machine.network(), box.name(), cgroup::pids);
         this.disk = new DiskLimit(machine.store());
         this.commands = new Commands(template, this::mountedRoot);
         Accounts.Account owner = machine.owners().of(template);
@@ -110,10 +114,12 @@ final class LocalSandbox implements Sandbox {
             // A server killed while it mounted or rolled back leaves half a root, or one of the tree before. Whoever
             // needs the files mounts what the record says.
             box.unmount();
+            wayOut.close();
             return;
         }
         paused = cgroup.frozen();
         link = listen();
+        wayOut.takeUp(record.network());
     }
 
     /** Gives a booted box of the warm pool its identity. */
@@ -122,8 +128,10 @@ final class LocalSandbox implements Sandbox {
             cgroup.apply(runtime.inCgroup(claimed.limits()));
             disk.apply(claimed);
         }
-        record = claimed;
-        box.record(claimed);
+        wayOut.change(link, paused, record.network(), claimed.network(), _ -> {
+            record = claimed;
+            box.record(claimed);
+        });
     }
 
     /** Stops serving it and leaves it as it is. */
@@ -227,13 +235,14 @@ final class LocalSandbox implements Sandbox {
 
     @Override
     public void network(Network network) {
-        if (network.mode() != Network.Mode.NONE) {
-            throw SandboxException.unsupported("sandboxes of this machine have no network of mode " + network.mode());
-        }
-        transition("change the network of", () -> {
-            record = record.withNetwork(network);
-            box.record(record);
-        });
+        WayOut.check(machine, runtime, network);
+        transition(
+                "change the network of",
+                () -> wayOut.change(link, paused, record.network(), network, kept -> {
+                    BoxRecord changed = record.withNetwork(kept);
+                    box.record(changed);
+                    record = changed;
+                }));
     }
 
     @Override
@@ -317,6 +326,7 @@ final class LocalSandbox implements Sandbox {
                 case PAUSED -> {
                     cgroup.thaw();
                     paused = false;
+                    thawed(link);
                 }
                 default -> {
                     endProcesses();
@@ -358,6 +368,7 @@ final class LocalSandbox implements Sandbox {
     /** Removes every trace of a box, whatever state it is in. This can be repeated. */
     static void remove(Machine machine, Box box, String tree) throws IOException {
         removeCgroup(machine, box.name());
+        machine.network().disconnect(box.name());
         box.unmount();
         machine.store().delete(tree);
         box.delete();
@@ -475,6 +486,7 @@ final class LocalSandbox implements Sandbox {
                 // It has added what it holds to be harmless to the devices that may be used.
                 cgroup.create();
             }
+            wayOut.open(record.network());
             template.start().ifPresent(this::runInBackground);
         } catch (RuntimeException | IOException e) {
             endProcesses();
@@ -497,8 +509,14 @@ final class LocalSandbox implements Sandbox {
                 .close();
     }
 
+    private static void thawed(@Nullable GuestLink link) {
+        if (link != null) {
+            link.thawed();
+        }
+    }
+
     private GuestLink listen() throws IOException {
-        GuestLink fresh = GuestLink.listen(box.name(), box.socket(), record.token());
+        GuestLink fresh = wayOut.listen(box.name(), box.socket(), record.token(), record.network());
         box.protectSocket();
         fresh.onLost(() -> connectionLost(fresh));
         return fresh;
@@ -509,6 +527,7 @@ final class LocalSandbox implements Sandbox {
         closeLink(SandboxException.gone("the sandbox was stopped while this ran"));
         cgroup.kill(KILL_PATIENCE);
         paused = false;
+        wayOut.close();
         box.clearRuntimeState();
     }
 

@@ -1,6 +1,7 @@
 package dev.berth.sandbox.local;
 
 import dev.berth.sandbox.local.cgroup.Cgroups;
+import dev.berth.sandbox.local.network.OpenNetwork;
 import dev.berth.sandbox.local.store.Store;
 import dev.berth.sandbox.local.template.TemplateStore;
 import java.nio.file.Path;
@@ -11,6 +12,7 @@ import java.time.Clock;
  *
  * @param data the data directory
  * @param programs the guest and the launcher, unpacked
+ * @param network for sandboxes that reach the public internet
  * @param owners whose the files are that are written from outside
  */
 record Machine(
@@ -18,6 +20,7 @@ record Machine(
         Store store,
         TemplateStore templates,
         Cgroups cgroups,
+        OpenNetwork network,
         Programs programs,
         Owners owners,
         Clock clock) {

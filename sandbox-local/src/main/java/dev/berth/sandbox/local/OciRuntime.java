@@ -84,7 +84,11 @@ final class OciRuntime {
             missing.add(Capability.BOOT_ID);
         }
         if (kind == RuntimeKind.RUNSC) {
-            missing.addAll(Set.of(Capability.MEMORY_LIMIT, Capability.MEMORY_LIMIT_REPORTED, Capability.PIDS_LIMIT));
+            missing.addAll(Set.of(
+                    Capability.MEMORY_LIMIT,
+                    Capability.MEMORY_LIMIT_REPORTED,
+                    Capability.PIDS_LIMIT,
+                    Capability.OPEN_NETWORK));
         }
         if (incomplete) {
             missing.addAll(Set.of(Capability.PTY_SIGNALS, Capability.SESSIONS));

@@ -6,6 +6,7 @@ import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.cgroup.Cgroups;
 import dev.berth.sandbox.local.linux.Directories;
 import dev.berth.sandbox.local.linux.Mounts;
+import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.sandbox.local.store.StoreKind;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -31,13 +32,21 @@ public final class TestMachine implements AutoCloseable {
     }
 
     TestMachine(RuntimeKind runtime, StoreKind store, Map<String, Integer> warm) {
+        this(runtime, store, warm, NetworkConfig.DEFAULT);
+    }
+
+    TestMachine(RuntimeKind runtime, NetworkConfig network) {
+        this(runtime, StoreKind.BTRFS, Map.of(), network);
+    }
+
+    private TestMachine(RuntimeKind runtime, StoreKind store, Map<String, Integer> warm, NetworkConfig network) {
         try {
             // Short, because the path of a socket is; and on the disk, not on a tmpfs.
             data = Files.createTempDirectory(Path.of("/var/tmp"), "berth-");
         } catch (IOException e) {
             throw new java.io.UncheckedIOException(e);
         }
-        config = new LocalConfig(data, templates(), runtime, store, POOL, warm);
+        config = new LocalConfig(data, templates(), runtime, store, POOL, warm, network);
         provider = LocalProvider.open(config);
     }
 
@@ -61,6 +70,13 @@ public final class TestMachine implements AutoCloseable {
     /** As after a restart of the server. */
     public LocalProvider reopen() {
         provider.close();
+        provider = LocalProvider.open(config);
+        return provider;
+    }
+
+    /** As after a restart of the server that is told something else; the one before has to be closed. */
+    LocalProvider reopenWith(LocalConfig other) {
+        config = other;
         provider = LocalProvider.open(config);
         return provider;
     }

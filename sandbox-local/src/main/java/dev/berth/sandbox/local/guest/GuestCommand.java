@@ -38,10 +38,10 @@ final class GuestCommand implements RunningCommand {
         this.limitsHit = limitsHit;
         this.stdout = new Inflow(stdoutFrom, creditStep, offset -> consumed(Wire.STDOUT, offset));
         this.stderr = new Inflow(stderrFrom, creditStep, offset -> consumed(Wire.STDERR, offset));
-        this.stdin = new Outflow(new Outflow.Sink() {
+        this.stdin = new Outflow(Wire.STREAM_WINDOW, new Outflow.Sink() {
             @Override
             public void send(byte[] bytes, int offset, int length) throws IOException {
-                link.send(new Wire.Out(Wire.STDIN, id, length).bytes(bytes, offset, length));
+                link.send(Wire.STDIN, id, bytes, offset, length);
             }
 
             @Override

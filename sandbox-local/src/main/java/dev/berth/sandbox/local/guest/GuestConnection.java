@@ -10,23 +10,25 @@ import java.util.concurrent.CompletableFuture;
 /** A TCP connection inside the sandbox, carried over the link. */
 final class GuestConnection implements Connection {
     private final int id;
+    private final boolean accepted;
     private final GuestLink link;
     private final Inflow input;
     private final Outflow output;
     private final CompletableFuture<Void> dialled = new CompletableFuture<>();
     private long received;
 
-    GuestConnection(int id, GuestLink link) {
+    private GuestConnection(int id, boolean accepted, GuestLink link) {
         this.id = id;
+        this.accepted = accepted;
         this.link = link;
         this.input = new Inflow(
                 0,
                 Wire.STREAM_WINDOW / 2,
                 offset -> link.sendQuietly(new Wire.Out(Wire.DATA_CONSUMED, id, 8).u64(offset)));
-        this.output = new Outflow(new Outflow.Sink() {
+        this.output = new Outflow(link.carriedWindow(), new Outflow.Sink() {
             @Override
             public void send(byte[] bytes, int offset, int length) throws IOException {
-                link.send(new Wire.Out(Wire.DATA_TO_GUEST, id, length).bytes(bytes, offset, length));
+                link.send(Wire.DATA_TO_GUEST, id, bytes, offset, length);
             }
 
             @Override
@@ -34,6 +36,20 @@ final class GuestConnection implements Connection {
                 link.send(new Wire.Out(Wire.DATA_END_TO_GUEST, id, 0));
             }
         });
+    }
+
+    /** One that the guest is asked for. */
+    static GuestConnection dialled(int id, GuestLink link) {
+        return new GuestConnection(id, false, link);
+    }
+
+    /** One that a program inside has made. The guest counts it until it is told CLOSE, so that is said in any case. */
+    static GuestConnection accepted(int id, GuestLink link) {
+        return new GuestConnection(id, true, link);
+    }
+
+    int id() {
+        return id;
     }
 
     CompletableFuture<Void> dialled() {
@@ -60,7 +76,9 @@ final class GuestConnection implements Connection {
                     fail(SandboxException.unavailable("the connection inside the sandbox broke: "
                             + dev.berth.sandbox.local.linux.ErrnoException.describe(errno)));
                 }
-                link.forget(id, this);
+                if (!accepted) {
+                    link.forget(id, this);
+                }
             }
             default -> throw new ProtocolException("frame " + frame.type + " is not for a connection");
         }

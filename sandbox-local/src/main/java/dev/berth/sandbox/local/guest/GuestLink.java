@@ -30,6 +30,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -55,6 +56,7 @@ public final class GuestLink implements AutoCloseable {
     private static final int STRANGERS = 4;
 
     private static final long HANDSHAKE_SECONDS = 10;
+    private static final int UNTRUSTED = 0;
     private static final Duration REPLY_PATIENCE = Duration.ofSeconds(30);
 
     private final String name;
@@ -69,8 +71,13 @@ public final class GuestLink implements AutoCloseable {
     private final CompletableFuture<Void> ready = new CompletableFuture<>();
     private final ReentrantLock writing = new ReentrantLock();
     private final ReentrantLock listing = new ReentrantLock();
+    /** Held while a frame is dealt with, so that none of a connection is after the next one was taken on. */
+    private final ReentrantLock dispatching = new ReentrantLock();
+
+    private final Listening listening;
 
     private volatile @Nullable SocketChannel current;
+    private volatile int version = Wire.VERSION;
     private volatile long writeBegan;
     private volatile CompletableFuture<List<Listed>> listed = new CompletableFuture<>();
     private volatile long heardAt = System.nanoTime();
@@ -78,19 +85,33 @@ public final class GuestLink implements AutoCloseable {
     private volatile Runnable onLost = () -> {};
     private volatile boolean closed;
 
-    private GuestLink(String name, Path socket, String token, ServerSocketChannel listener) {
+    private GuestLink(
+            String name,
+            Path socket,
+            String token,
+            ServerSocketChannel listener,
+            int port,
+            Consumer<Connection> taker) {
         this.name = name;
         this.socket = socket;
         this.token = token.getBytes(StandardCharsets.UTF_8);
         this.listener = listener;
+        this.listening = new Listening(name, this, port, taker);
     }
 
-    /** Listens on a socket, taking the place of one that a dead server left. */
-    public static GuestLink listen(String name, Path socket, String token) throws IOException {
+    /**
+     * Listens on a socket, taking the place of one that a dead server left.
+     *
+     * @param port what the guest is to listen on inside, see {@link #port}
+     * @param taker called for each connection that a program inside makes to that port, on a virtual thread of its own;
+     *     the connection is closed when it returns
+     */
+    public static GuestLink listen(String name, Path socket, String token, int port, Consumer<Connection> taker)
+            throws IOException {
         Files.deleteIfExists(socket);
         ServerSocketChannel listener = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
         listener.bind(UnixDomainSocketAddress.of(socket));
-        GuestLink link = new GuestLink(name, socket, token, listener);
+        GuestLink link = new GuestLink(name, socket, token, listener, port, taker);
         Thread.ofVirtual().name("guest-accept-" + name).start(link::acceptAll);
         return link;
     }
@@ -125,7 +146,7 @@ public final class GuestLink implements AutoCloseable {
         commands.put(id, command);
         try {
             send(start.frame(id));
-            await(command.started(), REPLY_PATIENCE, "the guest did not start the command");
+            await(command.started(), "the guest did not start the command");
             return command;
         } catch (IOException e) {
             commands.remove(id);
@@ -162,11 +183,11 @@ public final class GuestLink implements AutoCloseable {
 
     public Connection dial(int port) {
         int id = nextId.getAndIncrement();
-        GuestConnection connection = new GuestConnection(id, this);
+        GuestConnection connection = GuestConnection.dialled(id, this);
         connections.put(id, connection);
         try {
             send(new Wire.Out(Wire.DIAL, id, 2).u16(port));
-            await(connection.dialled(), REPLY_PATIENCE, "port " + port + " did not answer");
+            await(connection.dialled(), "port " + port + " did not answer");
             return connection;
         } catch (IOException e) {
             connection.close();
@@ -175,6 +196,21 @@ public final class GuestLink implements AutoCloseable {
             connection.close();
             throw e;
         }
+    }
+
+    /**
+     * Has the guest listen on a port of the loopback inside from now on, also when it connects again; 0 ends that. What
+     * was accepted on another port is cut off. Returns when it is so, unless the guest is frozen or not there.
+     *
+     * @throws SandboxException {@code conflict} if a program has the port
+     */
+    public void port(int port, boolean frozen) {
+        listening.change(port, frozen);
+    }
+
+    /** Ends the connections that were accepted up to now. */
+    public void cut() {
+        listening.cut();
     }
 
     /**
@@ -198,6 +234,15 @@ public final class GuestLink implements AutoCloseable {
         } else if (askedAt == 0 && now - heardAt > silence.toNanos()) {
             askedAt = now;
             Thread.startVirtualThread(() -> sendQuietly(new Wire.Out(Wire.PING, 0, 0)));
+        }
+    }
+
+    /** It was frozen and goes on: its silence meanwhile means nothing. */
+    public void thawed() {
+        askedAt = 0;
+        heardAt = System.nanoTime();
+        if (writeBegan != 0) {
+            writeBegan = System.nanoTime();
         }
     }
 
@@ -227,6 +272,7 @@ public final class GuestLink implements AutoCloseable {
         connections.values().forEach(c -> c.fail(why));
         commands.clear();
         connections.clear();
+        listening.close(why);
         listed.completeExceptionally(why);
         ready.completeExceptionally(why);
         try {
@@ -246,12 +292,25 @@ public final class GuestLink implements AutoCloseable {
         commands.remove(command.id(), command);
     }
 
+    /** False if there is one of that id. */
+    boolean add(GuestConnection connection) {
+        return connections.putIfAbsent(connection.id(), connection) == null;
+    }
+
     boolean forget(int id, GuestConnection connection) {
         return connections.remove(id, connection);
     }
 
     void send(Wire.Out frame) throws IOException {
-        ByteBuffer bytes = frame.done();
+        send(frame.done());
+    }
+
+    /** Sends a frame with a payload that need not be copied for it. */
+    void send(int type, int id, byte[] bytes, int offset, int length) throws IOException {
+        send(Wire.header(type, id, length), ByteBuffer.wrap(bytes, offset, length));
+    }
+
+    private void send(ByteBuffer... parts) throws IOException {
         writing.lock();
         try {
             SocketChannel channel = current;
@@ -259,11 +318,33 @@ public final class GuestLink implements AutoCloseable {
                 throw new ClosedChannelException();
             }
             writeBegan = System.nanoTime();
-            while (bytes.hasRemaining()) {
-                channel.write(bytes);
+            while (parts[parts.length - 1].hasRemaining()) {
+                channel.write(parts);
             }
         } finally {
             writeBegan = 0;
+            writing.unlock();
+        }
+    }
+
+    /** Whether the guest that is there knows LISTEN. */
+    boolean canListen() {
+        return version > Wire.OLDEST_VERSION;
+    }
+
+    /** How much data of a connection the guest that is there takes before any of it is read. */
+    int carriedWindow() {
+        return version > Wire.OLDEST_VERSION ? Wire.CARRIED_WINDOW : Wire.STREAM_WINDOW;
+    }
+
+    /** Tells the guest the port that is wanted now: of two that do so at the same time the last tells the latest. */
+    void tellPort() {
+        writing.lock();
+        try {
+            if (canListen()) {
+                sendQuietly(listening.wanted());
+            }
+        } finally {
             writing.unlock();
         }
     }
@@ -283,11 +364,11 @@ public final class GuestLink implements AutoCloseable {
                 : SandboxException.unavailable("the guest failed", e);
     }
 
-    private static <T> T await(CompletableFuture<T> future, Duration patience, String late) {
+    <T> T await(CompletableFuture<T> future, String late) {
         try {
-            return future.get(patience.toNanos(), TimeUnit.NANOSECONDS);
+            return future.get(REPLY_PATIENCE.toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
-            throw new SandboxException(ErrorCode.TIMEOUT, late + " within " + patience.toSeconds() + " s", e);
+            throw new SandboxException(ErrorCode.TIMEOUT, late + " within " + REPLY_PATIENCE.toSeconds() + " s", e);
         } catch (ExecutionException e) {
             throw unwrap(e);
         } catch (InterruptedException e) {
@@ -317,22 +398,26 @@ public final class GuestLink implements AutoCloseable {
         FrameReader reader = new FrameReader(channel);
         boolean trusted = false;
         try {
+            int spoken;
             try {
-                trusted = handshake(channel, reader);
+                spoken = handshake(channel, reader);
             } finally {
                 strangers.release();
             }
+            trusted = spoken != UNTRUSTED;
             if (!trusted) {
                 return;
             }
-            adopt(channel);
+            adopt(channel, spoken);
             while (true) {
                 Wire.In frame = reader.next(idle());
                 if (frame == null) {
                     return;
                 }
                 heardAt = System.nanoTime();
-                dispatch(frame);
+                if (!dispatch(channel, frame)) {
+                    return;
+                }
             }
         } catch (ProtocolException e) {
             LOG.warn("sandbox {}: closing a connection that broke the protocol: {}", name, e.getMessage());
@@ -346,8 +431,11 @@ public final class GuestLink implements AutoCloseable {
         }
     }
 
-    /** Nobody else reads this channel, so a deadline can only be kept by closing it from outside. */
-    private boolean handshake(SocketChannel channel, FrameReader reader) throws IOException {
+    /**
+     * Returns the version that the guest speaks, or {@link #UNTRUSTED}. Nobody else reads this channel, so a deadline can
+     * only be kept by closing it from outside.
+     */
+    private int handshake(SocketChannel channel, FrameReader reader) throws IOException {
         CompletableFuture<Void> done = new CompletableFuture<>();
         CompletableFuture<Void> watched = done.orTimeout(HANDSHAKE_SECONDS, TimeUnit.SECONDS)
                 .exceptionally(late -> {
@@ -357,28 +445,28 @@ public final class GuestLink implements AutoCloseable {
         try {
             Wire.In hello = reader.next(true);
             if (hello == null || hello.type != Wire.HELLO) {
-                return false;
+                return UNTRUSTED;
             }
-            int version = hello.u16();
+            int spoken = hello.u16();
             byte[] presented = hello.string().getBytes(StandardCharsets.UTF_8);
-            if (!MessageDigest.isEqual(presented, token) || version != Wire.VERSION) {
+            if (!MessageDigest.isEqual(presented, token) || spoken < Wire.OLDEST_VERSION || spoken > Wire.VERSION) {
                 // Once: whoever is inside can do this as often as it likes.
                 if (strangersSeen.compareAndSet(false, true)) {
                     LOG.warn("sandbox {}: turned away a connection without the right token", name);
                 }
-                return false;
+                return UNTRUSTED;
             }
             hello.string();
             int lowest = hello.u32();
             nextId.accumulateAndGet(lowest, Math::max);
-            return true;
+            return spoken;
         } finally {
             done.complete(null);
             watched.join();
         }
     }
 
-    private void adopt(SocketChannel channel) throws IOException {
+    private void adopt(SocketChannel channel, int spoken) throws IOException {
         boolean again = ready.isDone();
         drop(current); // and with it whoever is stuck in writing to it
         // WELCOME goes before anything else, see PROTOCOL.md: a guest that reads a command first breaks off, and the
@@ -386,15 +474,28 @@ public final class GuestLink implements AutoCloseable {
         writing.lock();
         try {
             drop(current);
+            version = spoken;
             current = channel;
-            send(new Wire.Out(Wire.WELCOME, 0, 2).u16(Wire.VERSION));
+            send(new Wire.Out(Wire.WELCOME, 0, 2).u16(spoken));
+            // Before any command: it may listen for a server that was there before, or have to for its first program.
+            if (canListen()) {
+                send(listening.wanted());
+            } else if (listening.wantsPort()) {
+                LOG.warn(
+                        "sandbox {}: was started before this version, and has no network until it is woken anew", name);
+            }
         } finally {
             writing.unlock();
         }
         if (again) {
             SandboxException lost = SandboxException.unavailable("the sandbox's guest connected anew");
-            connections.values().forEach(c -> c.fail(lost));
-            connections.clear();
+            dispatching.lock();
+            try {
+                connections.values().forEach(c -> c.fail(lost));
+                connections.clear();
+            } finally {
+                dispatching.unlock();
+            }
             for (GuestCommand command : commands.values()) {
                 command.reconnected();
                 send(command.subscription());
@@ -403,11 +504,27 @@ public final class GuestLink implements AutoCloseable {
         ready.complete(null);
     }
 
+    /** False if another connection has taken the place of this one. */
+    private boolean dispatch(SocketChannel channel, Wire.In frame) throws ProtocolException {
+        dispatching.lock();
+        try {
+            if (!channel.equals(current)) {
+                return false;
+            }
+            dispatch(frame);
+            return true;
+        } finally {
+            dispatching.unlock();
+        }
+    }
+
     private void dispatch(Wire.In frame) throws ProtocolException {
         switch (frame.type) {
             case Wire.REFUSED -> refused(frame.id, frame.u8(), frame.u32());
             case Wire.PROCESSES -> listed.complete(Listed.all(frame));
             case Wire.PONG -> LOG.trace("sandbox {}: its guest is there", name);
+            case Wire.LISTENING -> listening.answered(frame.u16(), frame.u32());
+            case Wire.ACCEPTED -> listening.take(frame.id);
             case Wire.DIALED, Wire.DATA, Wire.DATA_END, Wire.CLOSED, Wire.DATA_TAKEN -> {
                 GuestConnection connection = connections.get(frame.id);
                 if (connection != null) {
@@ -441,7 +558,7 @@ public final class GuestLink implements AutoCloseable {
         try {
             listed = new CompletableFuture<>();
             send(new Wire.Out(Wire.LIST, 0, 0));
-            return await(listed, REPLY_PATIENCE, "the guest did not list its commands");
+            return await(listed, "the guest did not list its commands");
         } catch (IOException e) {
             throw SandboxException.unavailable("could not reach the sandbox's guest", e);
         } finally {

@@ -50,6 +50,12 @@ final class Inflow extends InputStream {
     private long end = Long.MAX_VALUE;
     private boolean closed;
     private @Nullable SandboxException failure;
+    /** Where the one who waits wants its bytes, and how many it was given: they need not go through the ring. */
+    private byte @Nullable [] waiting;
+
+    private int waitingAt;
+    private int waitingFor;
+    private int given;
 
     /**
      * @param creditStep how much is taken before credit is given; a guest whose ring is smaller would wait for ever
@@ -145,20 +151,20 @@ final class Inflow extends InputStream {
         long consumed = -1;
         lock.lock();
         try {
-            while (unread == 0 && received < end && failure == null && !closed) {
-                changed.await();
-            }
+            n = awaitBytes(target, offset, length);
             if (closed) {
                 throw new IOException("the stream is closed");
             }
-            if (unread == 0) {
+            if (n == 0 && unread == 0) {
                 if (received >= end) {
                     return -1;
                 }
                 throw new IOException(failure == null ? "the stream broke off" : failure.getMessage(), failure);
             }
-            n = Math.min(length, unread);
-            take(target, offset, n);
+            if (n == 0) {
+                n = Math.min(length, unread);
+                take(target, offset, n);
+            }
             long taken = received - unread;
             if (!marked && received < end && taken > credited && (creditLost || taken - credited >= creditStep)) {
                 creditLost = false;
@@ -175,6 +181,35 @@ final class Inflow extends InputStream {
             credit.accept(consumed);
         }
         return n;
+    }
+
+    /** Waits until there is something; returns how much of it stands in the target already. Called with the lock. */
+    private int awaitBytes(byte[] target, int offset, int length) throws InterruptedException {
+        boolean first = !marked && waiting == null;
+        if (first && unread == 0) {
+            waiting = target;
+            waitingAt = offset;
+            waitingFor = length;
+            given = 0;
+        }
+        try {
+            while (unread == 0 && !(first && given > 0) && received < end && failure == null && !closed) {
+                changed.await();
+            }
+        } catch (InterruptedException e) {
+            if (!first || given == 0) {
+                throw e;
+            }
+            // What it was given is in no other place.
+            Thread.currentThread().interrupt();
+        } finally {
+            if (first) {
+                waiting = null;
+            }
+        }
+        int got = first ? given : 0;
+        given = first ? 0 : given;
+        return got;
     }
 
     @Override
@@ -254,6 +289,16 @@ final class Inflow extends InputStream {
     }
 
     private void store(ByteBuffer bytes) {
+        if (waiting != null && unread == 0 && given == 0) {
+            given = Math.min(waitingFor, bytes.remaining());
+            bytes.get(waiting, waitingAt, given);
+        }
+        if (bytes.hasRemaining()) {
+            keep(bytes);
+        }
+    }
+
+    private void keep(ByteBuffer bytes) {
         int length = bytes.remaining();
         int kept = held + unread;
         if (ring.length < kept + length) {

@@ -20,6 +20,7 @@ final class Outflow extends OutputStream {
         void end() throws IOException;
     }
 
+    private final int window;
     private final Sink sink;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
@@ -31,7 +32,9 @@ final class Outflow extends OutputStream {
     private boolean broken;
     private @Nullable SandboxException failure;
 
-    Outflow(Sink sink) {
+    /** @param window how much may be under way */
+    Outflow(int window, Sink sink) {
+        this.window = window;
         this.sink = sink;
     }
 
@@ -112,7 +115,7 @@ final class Outflow extends OutputStream {
     private int reserve(int wanted) throws IOException {
         lock.lock();
         try {
-            while (sent - taken >= Wire.STREAM_WINDOW && !broken && failure == null && !ended) {
+            while (sent - taken >= window && !broken && failure == null && !ended) {
                 changed.await();
             }
             if (failure != null) {
@@ -121,7 +124,7 @@ final class Outflow extends OutputStream {
             if (broken || ended) {
                 throw new IOException("the other side reads no more");
             }
-            int n = (int) Math.min(Math.min(wanted, Wire.CHUNK), Wire.STREAM_WINDOW - (sent - taken));
+            int n = (int) Math.min(Math.min(wanted, Wire.CHUNK), window - (sent - taken));
             sent += n;
             return n;
         } catch (InterruptedException e) {

@@ -8,7 +8,11 @@ import java.util.List;
 
 /** The numbers of guest/PROTOCOL.md, and how its frames are put together and taken apart. */
 final class Wire {
-    static final int VERSION = 1;
+    static final int VERSION = 2;
+    /** Of guests that were started before there was LISTEN. */
+    static final int OLDEST_VERSION = 1;
+
+    static final int NO_ID = -1;
 
     static final int WELCOME = 1;
     static final int START = 2;
@@ -26,6 +30,7 @@ final class Wire {
     static final int CLOSE = 14;
     static final int DATA_CONSUMED = 15;
     static final int PING = 17;
+    static final int LISTEN = 18;
 
     static final int HELLO = 65;
     static final int STARTED = 66;
@@ -42,6 +47,8 @@ final class Wire {
     static final int CLOSED = 77;
     static final int DATA_TAKEN = 78;
     static final int PONG = 80;
+    static final int LISTENING = 81;
+    static final int ACCEPTED = 82;
 
     static final int FLAG_PTY = 1;
     static final int FLAG_STDIN = 2;
@@ -54,12 +61,23 @@ final class Wire {
     static final int HEADER = 9;
     /** Of what a frame's length counts, from the guest. */
     static final int MAX_FROM_GUEST = 256 * 1024;
-    /** How much stdin, or data of one direction of a dialled connection, may be under way. */
+    /** How much stdin, or data of a carried connection from the guest, may be under way. */
     static final int STREAM_WINDOW = 256 * 1024;
-    /** Bytes in one STDIN or DATA frame of ours. */
-    static final int CHUNK = 64 * 1024;
+    /** How much data of a carried connection may be under way to a guest of this version. */
+    static final int CARRIED_WINDOW = 1024 * 1024;
+    /** Bytes in one STDIN or DATA frame of ours: with its header it just fits into what a guest reads at a time. */
+    static final int CHUNK = 64 * 1024 - HEADER;
 
     private Wire() {}
+
+    /** What stands before a payload of that length. */
+    static ByteBuffer header(int type, int id, int length) {
+        return ByteBuffer.allocate(HEADER)
+                .putInt(HEADER - 4 + length)
+                .put((byte) type)
+                .putInt(id)
+                .flip();
+    }
 
     /** A frame being written; grows as needed. */
     static final class Out {

@@ -31,6 +31,7 @@ public final class ErrnoException extends IOException {
     public static final int ENOEXEC = 8;
     public static final int E2BIG = 7;
     public static final int EOPNOTSUPP = 95;
+    public static final int EADDRINUSE = 98;
     public static final int ECONNREFUSED = 111;
     public static final int ESTALE = 116;
     public static final int EDQUOT = 122;
@@ -76,6 +77,7 @@ public final class ErrnoException extends IOException {
             case ENOTEMPTY -> "directory not empty";
             case ELOOP -> "too many links";
             case EOPNOTSUPP -> "not supported";
+            case EADDRINUSE -> "address already in use";
             case ECONNREFUSED -> "connection refused";
             default -> "error " + errno;
         };

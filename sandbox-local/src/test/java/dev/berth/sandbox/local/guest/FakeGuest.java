@@ -23,9 +23,15 @@ final class FakeGuest implements AutoCloseable {
 
     /** Connects and is welcome. */
     static FakeGuest welcome(Path socket, String token) throws IOException {
+        return welcome(socket, token, Wire.VERSION);
+    }
+
+    static FakeGuest welcome(Path socket, String token, int version) throws IOException {
         FakeGuest guest = connect(socket);
-        guest.send(hello(1, token, 1));
-        assertThat(guest.receive().type).isEqualTo(Wire.WELCOME);
+        guest.send(hello(version, token, 1));
+        Wire.In welcome = guest.receive();
+        assertThat(welcome.type).isEqualTo(Wire.WELCOME);
+        assertThat(welcome.u16()).isEqualTo(version);
         return guest;
     }
 
@@ -45,6 +51,19 @@ final class FakeGuest implements AutoCloseable {
         while (bytes.hasRemaining()) {
             channel.write(bytes);
         }
+    }
+
+    void accepted(int id) throws IOException {
+        send(new Wire.Out(Wire.ACCEPTED, id, 0));
+    }
+
+    void listening(int port, int errno) throws IOException {
+        send(new Wire.Out(Wire.LISTENING, 0, 6).u16(port).u32(errno));
+    }
+
+    void data(int id, String text) throws IOException {
+        byte[] bytes = text.getBytes(UTF_8);
+        send(new Wire.Out(Wire.DATA, id, bytes.length).bytes(bytes, 0, bytes.length));
     }
 
     void started(int id) throws IOException {

@@ -22,10 +22,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -38,6 +42,15 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class GuestLinkTest {
     private static final String TOKEN = "the-right-token";
+    /** The first id that a guest gives to a connection it accepts. */
+    private static final int ACCEPTED = 0x80000000;
+
+    private static final int PORT = 3128;
+
+    /** What to do with the connections that the guest accepts. */
+    private final BlockingQueue<Consumer<Connection>> takers = new LinkedBlockingQueue<>();
+
+    private final CountDownLatch over = new CountDownLatch(1);
 
     private Path directory;
     private Path socket;
@@ -47,11 +60,28 @@ class GuestLinkTest {
     void listen() throws IOException {
         directory = Files.createTempDirectory("berth-link");
         socket = directory.resolve("guest.sock");
-        link = GuestLink.listen("test", socket, TOKEN);
+        link = GuestLink.listen("test", socket, TOKEN, 0, this::take);
+    }
+
+    /** Neither reads nor returns before the test is over. */
+    private void hold(Connection connection) {
+        try {
+            over.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void take(Connection connection) {
+        Consumer<Connection> taker = takers.poll();
+        if (taker != null) {
+            taker.accept(connection);
+        }
     }
 
     @AfterEach
     void close() throws IOException {
+        over.countDown();
         link.close();
         Files.deleteIfExists(socket);
         Files.delete(directory);
@@ -140,7 +170,8 @@ class GuestLinkTest {
         said.put("a part of the token", FakeGuest.hello(1, "the-right", 1).done());
         said.put("more than the token", FakeGuest.hello(1, TOKEN + "x", 1).done());
         said.put("a very long token", FakeGuest.hello(1, "x".repeat(200_000), 1).done());
-        said.put("another version", FakeGuest.hello(2, TOKEN, 1).done());
+        said.put("a later version", FakeGuest.hello(3, TOKEN, 1).done());
+        said.put("a version before the first", FakeGuest.hello(0, TOKEN, 1).done());
         said.put("something else than HELLO", frame(Wire.STARTED, 1).u32(1).done());
         said.put("a type that does not exist", frame(255, 0).done());
         said.put("a type of the server's own", frame(Wire.WELCOME, 0).u16(1).done());
@@ -263,6 +294,27 @@ class GuestLinkTest {
         breaches.put(
                 "a list with a tag longer than its frame",
                 (guest, _) -> guest.send(listed(1).u32(1_000_000)));
+        breaches.put("an accepted connection with an id of ours", (guest, _) -> guest.accepted(77));
+        breaches.put("an accepted connection with no id", (guest, _) -> guest.accepted(-1));
+        breaches.put("two accepted connections of one id", (guest, _) -> {
+            guest.accepted(ACCEPTED);
+            guest.accepted(ACCEPTED);
+        });
+        breaches.put("an accepted connection's data beyond its credit", (guest, _) -> {
+            guest.accepted(ACCEPTED);
+            guest.data(ACCEPTED, "x".repeat(200_000));
+            guest.data(ACCEPTED, "x".repeat(200_000));
+        });
+        breaches.put("more taken of an accepted connection than was sent", (guest, _) -> {
+            guest.accepted(ACCEPTED);
+            guest.send(frame(Wire.DATA_TAKEN, ACCEPTED).u64(1_000_000));
+        });
+        breaches.put(
+                "a port that is half a number",
+                (guest, _) -> guest.send(frame(Wire.LISTENING, 0).u8(12)));
+        breaches.put(
+                "a port without an error number",
+                (guest, _) -> guest.send(frame(Wire.LISTENING, 0).u16(3128)));
         breaches.put(
                 "a list with a tag of negative length",
                 (guest, _) -> guest.send(listed(1).u32(-1)));
@@ -284,6 +336,7 @@ class GuestLinkTest {
                 .map(breach -> dynamicTest(breach.getKey(), () -> {
                     try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN);
                             RunningCommand command = start(guest)) {
+                        takers.add(this::hold);
                         breach.getValue().commit(guest, command.id());
                         guest.assertClosed();
                     }
@@ -525,6 +578,165 @@ class GuestLinkTest {
             link.close();
             assertThatThrownBy(waiting::get).hasRootCauseInstanceOf(SandboxException.class);
             guest.assertClosed();
+        }
+    }
+
+    // ---- connections that the guest accepts ---------------------------------------------------------------------
+
+    @Test
+    void aGuestIsToldThePortWheneverItConnects() throws Exception {
+        link.port(PORT, false);
+        for (int round = 0; round < 2; round++) {
+            try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN, 2)) {
+                assertThat(guest.await(Wire.LISTEN).u16()).isEqualTo(PORT);
+            }
+        }
+        try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN, 2)) {
+            assertThat(guest.await(Wire.LISTEN).u16()).isEqualTo(PORT);
+            FutureTask<Boolean> changing = async(() -> {
+                link.port(0, false);
+                return true;
+            });
+            assertThat(guest.await(Wire.LISTEN).u16()).isZero();
+            assertThat(changing.isDone()).isFalse();
+            guest.listening(0, 0);
+            assertThat(changing.get(10, TimeUnit.SECONDS)).isTrue();
+        }
+        try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN, 2)) {
+            assertThat(guest.await(Wire.LISTEN).u16()).isZero();
+        }
+    }
+
+    @Test
+    void aPortThatIsTakenInsideIsAConflictAndNotAskedForAgain() throws Exception {
+        try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN, 2)) {
+            assertThat(guest.await(Wire.LISTEN).u16()).isZero();
+            FutureTask<Boolean> changing = async(() -> {
+                link.port(PORT, false);
+                return true;
+            });
+            assertThat(guest.await(Wire.LISTEN).u16()).isEqualTo(PORT);
+            guest.listening(PORT, 98);
+            assertThatThrownBy(() -> changing.get(10, TimeUnit.SECONDS))
+                    .hasRootCauseInstanceOf(SandboxException.class)
+                    .hasStackTraceContaining("a program in the sandbox listens on port 3128");
+        }
+        try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN, 2)) {
+            assertThat(guest.await(Wire.LISTEN).u16()).isZero();
+        }
+    }
+
+    @Test
+    void aGuestOfAnEarlierVersionIsNeverToldOfPorts() throws Exception {
+        try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN, 1)) {
+            assertThatThrownBy(() -> link.port(PORT, false))
+                    .isInstanceOf(SandboxException.class)
+                    .hasMessageContaining("stop it and wake it again");
+            link.port(0, false);
+            link.port(0, true);
+            FutureTask<RunningCommand> starting = async(() -> link.start(command(), Set::of));
+            Wire.In next = guest.receive();
+            assertThat(next.type).isEqualTo(Wire.START);
+            guest.started(next.id);
+            starting.get(10, TimeUnit.SECONDS).close();
+        }
+    }
+
+    @Test
+    void anAcceptedConnectionIsTakenAndClosedOnceWhenThatIsDone() throws Exception {
+        CountDownLatch finish = new CountDownLatch(1);
+        LinkedBlockingQueue<String> read = new LinkedBlockingQueue<>();
+        takers.add(connection -> {
+            try {
+                read.add(new String(connection.input().readAllBytes(), UTF_8));
+                finish.await();
+            } catch (IOException | InterruptedException e) {
+                read.add(e.toString());
+            }
+        });
+        try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN, 2)) {
+            guest.accepted(ACCEPTED);
+            guest.data(ACCEPTED, "from inside");
+            guest.send(frame(Wire.CLOSED, ACCEPTED).u32(0));
+            assertThat(read.poll(10, TimeUnit.SECONDS)).isEqualTo("from inside");
+            assertThat(link.idle()).isFalse();
+            finish.countDown();
+            assertThat(guest.await(Wire.CLOSE).id).isEqualTo(ACCEPTED);
+            link.sendQuietly(frame(Wire.PING, 0));
+            assertThat(guest.receive().type).isEqualTo(Wire.PING);
+            assertThat(link.idle()).isTrue();
+            guest.accepted(ACCEPTED);
+            assertThat(guest.await(Wire.CLOSE).id).isEqualTo(ACCEPTED);
+        }
+    }
+
+    @Test
+    void acceptedConnectionsEndWithTheLinkToTheGuest() throws Exception {
+        LinkedBlockingQueue<String> ends = new LinkedBlockingQueue<>();
+        takers.add(connection -> readToTheEnd(connection, ends));
+        takers.add(connection -> readToTheEnd(connection, ends));
+        try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN, 2)) {
+            guest.accepted(ACCEPTED);
+            // What the link has read it has dealt with, when it answers what comes after it.
+            FutureTask<List<CommandInfo>> listing = async(link::commands);
+            guest.await(Wire.LIST);
+            guest.send(frame(Wire.PROCESSES, 0).u32(0));
+            assertThat(listing.get(10, TimeUnit.SECONDS)).isEmpty();
+        }
+        try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN, 2)) {
+            assertThat(ends.poll(10, TimeUnit.SECONDS)).contains("connected anew");
+            guest.accepted(ACCEPTED + 1);
+            guest.data(ACCEPTED + 1, "x");
+            guest.listening(0, 0);
+            assertThat(ends.poll(10, TimeUnit.SECONDS)).contains("network was changed");
+        }
+    }
+
+    private static void readToTheEnd(Connection connection, BlockingQueue<String> ends) {
+        try {
+            ends.add("read " + connection.input().readAllBytes().length);
+        } catch (IOException e) {
+            ends.add(e.toString());
+        }
+    }
+
+    @Test
+    void cuttingEndsWhatWasAcceptedAndNothingElse() throws Exception {
+        LinkedBlockingQueue<String> ends = new LinkedBlockingQueue<>();
+        takers.add(connection -> readToTheEnd(connection, ends));
+        try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN, 2);
+                RunningCommand command = start(guest)) {
+            guest.accepted(ACCEPTED);
+            guest.output(command.id(), 0, "x");
+            assertThat(command.stdout().read()).isEqualTo('x');
+            link.cut();
+            assertThat(guest.await(Wire.CLOSE).id).isEqualTo(ACCEPTED);
+            assertThat(ends.poll(10, TimeUnit.SECONDS)).contains("network was changed");
+            guest.output(command.id(), 1, "y");
+            assertThat(command.stdout().read()).isEqualTo('y');
+        }
+    }
+
+    @Test
+    void aGuestThatAcceptsWithoutEndIsCutOff() throws Exception {
+        for (int i = 0; i < 1024; i++) {
+            takers.add(this::hold);
+        }
+        try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN, 2)) {
+            for (int i = 0; i < 1025; i++) {
+                guest.accepted(ACCEPTED + i);
+            }
+            guest.assertClosed();
+        }
+        assertServesTheNext();
+    }
+
+    @Test
+    void aFrozenGuestIsToldThePortWithoutWaitingForIt() throws Exception {
+        try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN, 2)) {
+            assertThat(guest.await(Wire.LISTEN).u16()).isZero();
+            link.port(PORT, true);
+            assertThat(guest.await(Wire.LISTEN).u16()).isEqualTo(PORT);
         }
     }
 }

@@ -6,9 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.sandbox.SandboxException;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
 
 class InflowTest {
@@ -22,6 +24,59 @@ class InflowTest {
         inflow.end(11);
         assertThat(new String(inflow.readAllBytes(), US_ASCII)).isEqualTo("hello world");
         assertThat(inflow.dropped()).isZero();
+    }
+
+    @Test
+    void whoWaitsIsGivenWhatComesAndTheRestIsKept() throws Exception {
+        byte[] target = new byte[4];
+        FutureTask<Integer> reading = new FutureTask<>(() -> inflow.read(target, 1, 3));
+        Thread reader = Thread.ofPlatform().start(reading);
+        while (reader.getState() != Thread.State.WAITING) {
+            Thread.onSpinWait();
+        }
+        inflow.receive(0, bytes("abcde"));
+        inflow.receive(5, bytes("fg"));
+        inflow.end(7);
+        assertThat(reading.get()).isEqualTo(3);
+        assertThat(target).containsExactly(0, 'a', 'b', 'c');
+        assertThat(new String(inflow.readAllBytes(), US_ASCII)).isEqualTo("defg");
+    }
+
+    @Test
+    void whoIsInterruptedLosesNothing() throws Exception {
+        FutureTask<String> reading = new FutureTask<>(() -> {
+            byte[] target = new byte[10];
+            int n;
+            try {
+                n = inflow.read(target, 0, 10);
+            } catch (InterruptedIOException e) {
+                boolean _ = Thread.interrupted();
+                n = inflow.read(target, 0, 10);
+            }
+            return new String(target, 0, n, US_ASCII);
+        });
+        Thread reader = Thread.ofPlatform().start(reading);
+        while (reader.getState() != Thread.State.WAITING) {
+            Thread.onSpinWait();
+        }
+        reader.interrupt();
+        inflow.receive(0, bytes("kept"));
+        assertThat(reading.get()).isEqualTo("kept");
+    }
+
+    @Test
+    void bytesThatComeAfterAMarkCanBeReadAgainAlsoByWhoWaitedForThem() throws Exception {
+        inflow.mark(100);
+        FutureTask<Integer> reading = new FutureTask<>(inflow::read);
+        Thread reader = Thread.ofPlatform().start(reading);
+        while (reader.getState() != Thread.State.WAITING) {
+            Thread.onSpinWait();
+        }
+        inflow.receive(0, bytes("abc"));
+        assertThat(reading.get()).isEqualTo('a');
+        inflow.reset();
+        inflow.end(3);
+        assertThat(new String(inflow.readAllBytes(), US_ASCII)).isEqualTo("abc");
     }
 
     @Test

@@ -1,4 +1,4 @@
-package dev.berth.egress.policy;
+package dev.berth.sandbox;
 
 import dev.berth.sandbox.Destination.Cidr;
 import java.net.Inet4Address;
@@ -11,12 +11,16 @@ import java.util.stream.Stream;
 
 /** Tells the addresses of the public internet from those that lead to this machine, its neighbours or nowhere. */
 public final class PublicAddresses {
-    /** What IANA's registries of special-purpose addresses hold not to be globally reachable, and multicast. */
+    /**
+     * What IANA's registries of special-purpose addresses hold not to be globally reachable, multicast, and where cloud
+     * providers answer with credentials to whoever asks, some of which lies in public space.
+     */
     public static final List<Cidr> CLOSED = Stream.of(
                     "0.0.0.0/8",
                     "10.0.0.0/8",
                     "100.64.0.0/10",
                     "127.0.0.0/8",
+                    "168.63.129.16/32",
                     "169.254.0.0/16",
                     "172.16.0.0/12",
                     "192.0.0.0/24",
@@ -39,19 +43,17 @@ public final class PublicAddresses {
                     "fe80::/10",
                     "fec0::/10",
                     "ff00::/8")
-            .map(text -> (Cidr) dev.berth.sandbox.Destination.parse(text))
-            .toList();
-
-    /** Cloud providers answer with credentials there, to whoever asks; some of it lies in public space. */
-    private static final List<Cidr> METADATA = Stream.of("168.63.129.16/32", "fd00:ec2::254/128")
-            .map(text -> (Cidr) dev.berth.sandbox.Destination.parse(text))
+            .map(text -> (Cidr) Destination.parse(text))
             .toList();
 
     private PublicAddresses() {}
 
     public static boolean contains(InetAddress address) {
         InetAddress real = unwrapped(address);
-        return Stream.of(CLOSED, METADATA).flatMap(List::stream).noneMatch(range -> range.contains(real));
+        if (real instanceof Inet6Address six && (six.getAddress()[0] & 0xe0) != 0x20) {
+            return false; // nothing but 2000::/3 was ever given out
+        }
+        return CLOSED.stream().noneMatch(range -> range.contains(real));
     }
 
     /** The IPv4 address in an IPv6 one that only stands for it: 6to4 and NAT64 lead to where it does. */

@@ -1,0 +1,147 @@
+package dev.berth.sandbox.local.network;
+
+import dev.berth.sandbox.SandboxException;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * The pairs of interfaces, see veth(4): one end on the machine, the other in the sandbox's network namespace. The kernel
+ * removes both when the namespace goes, so a link never outlives its sandbox's processes.
+ *
+ * <p>The machine's ends of a data directory are in one group of interfaces, which they are born in; rules know them by
+ * it.
+ */
+final class Links {
+    static final String PREFIX = "berth-";
+    /** Of every machine's end. It is not routed by anybody, so it is nobody else's. */
+    static final String GATEWAY = "169.254.209.1";
+
+    private static final String INSIDE = "eth0";
+    private static final Path INTERFACES = Path.of("/sys/class/net");
+    private static final int LONGEST_NAME = 15;
+
+    private final int group;
+
+    Links(int group) {
+        this.group = group;
+    }
+
+    /** The 9 characters that fit have 45 bits, which no two boxes of a machine share. */
+    static String name(String box) {
+        return (PREFIX + box).substring(0, Math.min(LONGEST_NAME, PREFIX.length() + box.length()));
+    }
+
+    /** The links of this data directory. */
+    List<String> all() throws IOException {
+        List<String> names = new ArrayList<>();
+        try (DirectoryStream<Path> found = Files.newDirectoryStream(INTERFACES, PREFIX + "*")) {
+            for (Path link : found) {
+                if (Integer.toString(group).equals(read(link.resolve("netdev_group")))) {
+                    names.add(link.getFileName().toString());
+                }
+            }
+        }
+        return names;
+    }
+
+    /** Whether both ends are there and up. */
+    boolean works(String link) throws IOException {
+        return "up".equals(read(INTERFACES.resolve(link).resolve("operstate")));
+    }
+
+    static boolean exists(String link) {
+        return Files.exists(INTERFACES.resolve(link));
+    }
+
+    /** Makes the pair; nothing passes before {@link #turnOn}. */
+    void make(String link, int pid) throws IOException {
+        ip("link add dev " + link + " group " + group + " type veth peer name " + INSIDE + " netns " + pid + "\n"
+                + withoutAddressesOfIpv6(link)
+                + "address add " + GATEWAY + "/32 dev " + link + "\n");
+    }
+
+    /** Gives the sandbox its address, and a way out. */
+    void turnOn(String link, int pid, String address) throws IOException {
+        String orders = withoutAddressesOfIpv6(INSIDE)
+                + "address add " + address + "/32 dev " + INSIDE + "\n"
+                + "link set dev " + INSIDE + " up\n"
+                + "route add " + GATEWAY + "/32 dev " + INSIDE + " scope link\n"
+                + "route add default via " + GATEWAY + " dev " + INSIDE + "\n";
+        HostCommand.run(List.of("nsenter", "--net=/proc/" + pid + "/ns/net", "--", "ip", "-batch", "-"), orders)
+                .orThrow();
+        ip("link set dev " + link + " up\nroute add " + address + "/32 dev " + link + "\n");
+    }
+
+    /** Whether this kernel has such pairs at all. */
+    void tryOut() throws IOException {
+        String link = name("tryout");
+        remove(link); // left by one that was killed
+        ip("link add dev " + link + " group " + group + " type veth peer name " + PREFIX + "peer\n" + "link delete dev "
+                + link + "\n");
+    }
+
+    void remove(String link) throws IOException {
+        HostCommand.Output output = HostCommand.run(List.of("ip", "link", "delete", "dev", link), "");
+        if (!output.missing()) {
+            output.orThrow();
+        }
+    }
+
+    /**
+     * The first process of the sandbox among those of its cgroup: the one that is number 1 in the innermost of its
+     * namespaces. The runtime may still be in the cgroup, and its network is the machine's.
+     */
+    static int guest(List<Integer> pids) throws IOException {
+        for (int pid : pids) {
+            Path process = Path.of("/proc", Integer.toString(pid));
+            try {
+                String[] numbers = Files.readAllLines(process.resolve("status")).stream()
+                        .filter(line -> line.startsWith("NSpid:"))
+                        .findFirst()
+                        .orElse("")
+                        .split("\\s+");
+                if (numbers.length > 2
+                        && "1".equals(Arrays.asList(numbers).getLast())
+                        && !namespace(process).equals(namespace(Path.of("/proc/self")))) {
+                    return pid;
+                }
+            } catch (IOException e) {
+                // It ended meanwhile, and read(2) says so in several ways.
+                if (Files.exists(process)) {
+                    throw e;
+                }
+            }
+        }
+        throw SandboxException.unavailable("the sandbox has no first process to give a network to");
+    }
+
+    private static Path namespace(Path process) throws IOException {
+        return Files.readSymbolicLink(process.resolve("ns/net"));
+    }
+
+    /** Without even one of its own making, there is nothing to send from. */
+    private static String withoutAddressesOfIpv6(String link) {
+        return Files.exists(Path.of("/proc/sys/net/ipv6")) ? "link set dev " + link + " addrgenmode none\n" : "";
+    }
+
+    private static void ip(String orders) throws IOException {
+        HostCommand.run(List.of("ip", "-batch", "-"), orders).orThrow();
+    }
+
+    private static String read(Path file) throws IOException {
+        try {
+            return Files.readString(file).strip();
+        } catch (IOException e) {
+            // Of an interface that goes at this moment, sysfs says so in several ways.
+            if (Files.exists(file)) {
+                throw e;
+            }
+            return "";
+        }
+    }
+}

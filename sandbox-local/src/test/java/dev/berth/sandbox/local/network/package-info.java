@@ -1,0 +1,4 @@
+@NullMarked
+package dev.berth.sandbox.local.network;
+
+import org.jspecify.annotations.NullMarked;
