@@ -41,14 +41,14 @@ public sealed interface AgentEvent {
      */
     record Asked(String question, String tool, String title, Map<String, Object> arguments) implements AgentEvent {}
 
-    /** What the run has cost so far, as far as the agent knows. */
+    /** What one call of the model has cost, as far as the agent knows. */
     record Used(long inputTokens, long outputTokens, Optional<Double> cost) implements AgentEvent {}
 
     /** The file in which the agent keeps the conversation has grown. */
     record Noted() implements AgentEvent {}
 
     /**
-     * A run is over: nothing more comes of it, and the agent waits for the next message.
+     * A run is over: nothing more comes of it, and the agent waits for the next message. Its file may have grown too.
      *
      * @param message why it failed, for people
      */

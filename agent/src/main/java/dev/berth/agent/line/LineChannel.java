@@ -1,6 +1,5 @@
 package dev.berth.agent.line;
 
-import dev.berth.sandbox.Exit;
 import dev.berth.sandbox.RunningCommand;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.Signal;
@@ -14,7 +13,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
-import tools.jackson.databind.JsonNode;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.filter.FilteringParserDelegate;
+import tools.jackson.core.filter.TokenFilter;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -41,20 +42,27 @@ public final class LineChannel implements AutoCloseable {
     }
 
     private final RunningCommand command;
+    private final TokenFilter wanted;
     private final Receiver receiver;
     private final ReentrantLock writing = new ReentrantLock();
     private final StringBuilder noise = new StringBuilder();
     private volatile boolean closed;
 
-    private LineChannel(RunningCommand command, Receiver receiver) {
+    private LineChannel(RunningCommand command, TokenFilter wanted, Receiver receiver) {
         this.command = command;
+        this.wanted = wanted;
         this.receiver = receiver;
     }
 
-    /** @param position of the command's output that is read from */
-    public static LineChannel open(RunningCommand command, long position, Receiver receiver) {
-        LineChannel channel = new LineChannel(command, receiver);
-        Thread.ofVirtual().name("agent-out").start(() -> channel.read(position));
+    /**
+     * @param position of the command's output that is read from
+     * @param whole whether a line begins there; if not, the end of one that is lost is passed over
+     * @param wanted what of a record is kept; the rest never takes memory
+     */
+    public static LineChannel open(
+            RunningCommand command, long position, boolean whole, TokenFilter wanted, Receiver receiver) {
+        LineChannel channel = new LineChannel(command, wanted, receiver);
+        Thread.ofVirtual().name("agent-out").start(() -> channel.read(position, whole));
         Thread.ofVirtual().name("agent-err").start(channel::readNoise);
         return channel;
     }
@@ -74,23 +82,26 @@ public final class LineChannel implements AutoCloseable {
         }
     }
 
-    private void read(long from) {
+    private void read(long from, boolean whole) {
         LineReader lines = new LineReader(command.stdout(), from, LONGEST);
         SandboxException why;
         try {
-            boolean whole = command.dropped() == 0;
+            boolean lost = !whole;
             for (Optional<byte[]> line = lines.next(); line.isPresent(); line = lines.next()) {
-                // After a gap the first line may be the end of one that is lost.
-                if (whole || command.dropped() == 0) {
+                if (!lost) {
                     dispatch(line.get(), lines.position());
                 }
-                whole = true;
+                lost = false;
                 lines.done();
             }
-            Exit exit = command.await();
-            why = SandboxException.unavailable("the agent ended (" + exit + ")" + complaint());
+            why = SandboxException.unavailable(
+                    "the agent ended with status " + command.await().code() + complaint());
         } catch (IOException | SandboxException e) {
             why = SandboxException.unavailable("the agent is gone: " + e.getMessage() + complaint(), e);
+        } catch (RuntimeException e) {
+            // Whoever listens must not be left waiting for a thread that is no more.
+            LOG.error("what the agent said could not be taken up", e);
+            why = SandboxException.unavailable("what the agent said could not be taken up; see the server's log", e);
         }
         if (!closed) {
             receiver.over(why);
@@ -99,15 +110,22 @@ public final class LineChannel implements AutoCloseable {
 
     private void dispatch(byte[] line, long position) {
         int length = line.length > 0 && line[line.length - 1] == '\r' ? line.length - 1 : line.length;
-        try {
-            if (length > 0 && JSON.readTree(line, 0, length) instanceof ObjectNode record) {
-                receiver.record(record, position);
-                return;
-            }
+        Optional<ObjectNode> record = length == 0 ? Optional.empty() : parse(line, length);
+        if (record.isPresent()) {
+            receiver.record(record.get(), position);
+        } else {
+            keep(new String(line, 0, Math.min(length, COMPLAINT), StandardCharsets.UTF_8));
+        }
+    }
+
+    private Optional<ObjectNode> parse(byte[] line, int length) {
+        try (JsonParser parser = new FilteringParserDelegate(
+                JSON.createParser(line, 0, length), wanted, TokenFilter.Inclusion.INCLUDE_ALL_AND_PATH, true)) {
+            return JSON.readTree(parser) instanceof ObjectNode record ? Optional.of(record) : Optional.empty();
         } catch (JacksonException e) {
             LOG.trace("the agent printed what is no record", e);
+            return Optional.empty();
         }
-        keep(new String(line, 0, Math.min(length, COMPLAINT), StandardCharsets.UTF_8));
     }
 
     private void readNoise() {
@@ -153,10 +171,5 @@ public final class LineChannel implements AutoCloseable {
     public void close() {
         closed = true;
         command.close();
-    }
-
-    /** A record, if a field of another one is one. */
-    public static Optional<ObjectNode> object(JsonNode node) {
-        return node instanceof ObjectNode object ? Optional.of(object) : Optional.empty();
     }
 }

@@ -10,12 +10,13 @@ import java.util.Optional;
  * Reads lines as bytes, and tells where each one ended. Only a line feed ends a line: other characters that Unicode takes
  * for the end of one may stand inside a record.
  *
- * <p>The stream is marked behind each line, so that the sandbox keeps what was not yet {@linkplain #done worked off} in
- * case that this server is killed. A line that is longer than the sandbox keeps is read all the same; it can be lost then.
+ * <p>The stream is marked behind lines that are {@linkplain #done worked off}, and nowhere else, so that the sandbox keeps
+ * the others in case that this server is killed. A line that is longer than the sandbox keeps is read all the same; that
+ * one can be lost then.
  */
 final class LineReader {
-    /** What is held back from the sandbox's memory at most. */
-    private static final int HELD = 256 << 10;
+    /** What the sandbox keeps behind a mark. */
+    private static final int HELD = 64 << 10;
 
     private static final int CHUNK = 16 << 10;
 
@@ -72,8 +73,7 @@ final class LineReader {
 
     private boolean fill() throws IOException {
         if (sinceMark + CHUNK > HELD) {
-            in.mark(HELD);
-            sinceMark = 0;
+            mark();
         }
         int read = in.read(chunk, 0, CHUNK);
         next = 0;
@@ -88,10 +88,26 @@ final class LineReader {
     }
 
     /** Everything up to the last line is worked off, and need not be kept. */
-    void done() {
+    void done() throws IOException {
         if (next == end) {
-            in.mark(HELD);
-            sinceMark = 0;
+            mark();
+        } else if (sinceMark + CHUNK > HELD) {
+            markHere();
         }
+    }
+
+    /** The stream is ahead by the rest of the chunk, so it goes back and reads that again. */
+    private void markHere() throws IOException {
+        int workedOff = sinceMark - (end - next);
+        in.reset();
+        in.skipNBytes(workedOff);
+        next = 0;
+        end = 0;
+        mark();
+    }
+
+    private void mark() {
+        in.mark(HELD);
+        sinceMark = 0;
     }
 }

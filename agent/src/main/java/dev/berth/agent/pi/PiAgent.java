@@ -1,10 +1,12 @@
 package dev.berth.agent.pi;
 
 import dev.berth.agent.Agent;
+import dev.berth.agent.AgentConfig;
 import dev.berth.agent.AgentConfig.Patience;
 import dev.berth.agent.AgentEvent;
 import dev.berth.agent.AgentListener;
 import dev.berth.agent.line.LineChannel;
+import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.RunningCommand;
 import dev.berth.sandbox.SandboxException;
 import java.security.SecureRandom;
@@ -12,8 +14,8 @@ import java.time.Duration;
 import java.util.HexFormat;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -23,6 +25,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
@@ -40,6 +43,9 @@ final class PiAgent implements Agent, LineChannel.Receiver {
     /** How long an older pi may take to say that it tries again. */
     private static final Duration SETTLING = Duration.ofSeconds(1);
 
+    /** How long one may be silent before it tries again, with the settings that it is given. */
+    private static final Duration BEFORE_RETRY = Duration.ofSeconds(10);
+
     private record Request(String type, CompletableFuture<JsonNode> answer) {}
 
     private final String conversation;
@@ -52,57 +58,121 @@ final class PiAgent implements Agent, LineChannel.Receiver {
     /** In the order in which they were sent. Guarded by itself. */
     private final Map<String, Request> waiting = new LinkedHashMap<>();
     /** Guarded by this, as are the events in their order. */
-    private final PiRecords records = new PiRecords();
+    private final PiRecords records;
 
     private long position;
-    private volatile boolean clearsQueue;
+    private boolean muted;
+    private volatile boolean busy;
     private volatile boolean alive = true;
 
     private PiAgent(
-            String conversation, Patience patience, AgentListener listener, RunningCommand command, long position) {
+            String conversation,
+            Patience patience,
+            AgentListener listener,
+            RunningCommand command,
+            long position,
+            boolean whole,
+            boolean busy) {
         this.conversation = conversation;
         this.patience = patience;
         this.listener = listener;
         this.position = position;
-        this.channel = LineChannel.open(command, position, this);
+        this.busy = busy;
+        this.records = new PiRecords(busy);
+        this.channel = LineChannel.open(command, position, whole, PiRecords.WANTED, this);
     }
 
-    /** Waits until it answers. */
-    static PiAgent open(
-            String conversation, Patience patience, AgentListener listener, RunningCommand command, long position) {
-        PiAgent agent = new PiAgent(conversation, patience, listener, command, position);
+    /** One that was just started. Waits until it answers. */
+    static PiAgent started(String conversation, AgentConfig config, AgentListener listener, RunningCommand command) {
+        PiAgent agent = new PiAgent(conversation, config.patience(), listener, command, 0, true, false);
         try {
-            JsonNode state = agent.ask(request("get_state"), patience.start());
-            agent.found(state);
-            agent.clearsQueue = agent.understands("clear_queue");
+            JsonNode model =
+                    agent.ask(request("get_state"), agent.patience.start()).path("model");
+            if (model.isObject()
+                    && !model.path("provider")
+                            .asString("")
+                            .equals(config.model().provider())) {
+                throw SandboxException.unavailable("the agent does not know the model "
+                        + config.model().provider() + "/" + config.model().name()
+                        + "; check its name, and whether it needs a url" + agent.channel.complaint());
+            }
             return agent;
         } catch (SandboxException e) {
-            agent.end();
+            agent.giveUp(e);
+            throw e;
+        }
+    }
+
+    /**
+     * One that runs already.
+     *
+     * @param from the position from which it can still be read
+     * @param whole whether that is where it was read to
+     */
+    static PiAgent found(
+            String conversation,
+            Patience patience,
+            AgentListener listener,
+            RunningCommand command,
+            long from,
+            boolean whole,
+            boolean busy) {
+        PiAgent agent = new PiAgent(conversation, patience, listener, command, from, whole, busy);
+        try {
+            agent.compare(agent.firstState());
+            return agent;
+        } catch (SandboxException e) {
+            if (e.code() == ErrorCode.TIMEOUT) {
+                agent.giveUp(e);
+            }
             agent.close();
             throw e;
         }
     }
 
-    private synchronized void found(JsonNode state) {
-        if (state.path("isStreaming").asBoolean(false)
-                || state.path("isCompacting").asBoolean(false)) {
-            records.foundRunning();
+    /** A server that was killed may have left half a request behind, which the first of ours is then added to. */
+    private JsonNode firstState() {
+        try {
+            return ask(request("get_state"), patience.command());
+        } catch (SandboxException e) {
+            if (!alive || e.code() == ErrorCode.TIMEOUT) {
+                throw e;
+            }
+            return ask(request("get_state"), patience.command());
         }
     }
 
-    private boolean understands(String command) {
-        if (busy()) {
-            return false; // what is queued is wanted
+    /** All it said before this answer was heard by now. If no end of its run was among that, it may have been lost. */
+    private void compare(JsonNode state) {
+        if (busy && idle(state) && asking.compareAndSet(false, true)) {
+            Thread.ofVirtual().name("pi-settling").start(() -> {
+                try {
+                    Thread.sleep(BEFORE_RETRY);
+                    synchronized (this) {
+                        records.foundIdle();
+                    }
+                    settle();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+            });
         }
+    }
+
+    private static boolean idle(JsonNode state) {
+        return !state.path("isStreaming").asBoolean(false)
+                && !state.path("isCompacting").asBoolean(false)
+                && state.path("pendingMessageCount").asInt(0) == 0;
+    }
+
+    private void giveUp(SandboxException why) {
+        mute();
         try {
-            ask(request(command), patience.command());
-            return true;
+            channel.end();
         } catch (SandboxException e) {
-            if (alive) {
-                return false;
-            }
-            throw e;
+            why.addSuppressed(e);
         }
+        channel.close();
     }
 
     @Override
@@ -111,8 +181,8 @@ final class PiAgent implements Agent, LineChannel.Receiver {
     }
 
     @Override
-    public synchronized boolean busy() {
-        return records.running();
+    public boolean busy() {
+        return busy;
     }
 
     @Override
@@ -128,19 +198,33 @@ final class PiAgent implements Agent, LineChannel.Receiver {
 
     @Override
     public void abort() {
-        boolean left = !clearsQueue && queued();
-        if (clearsQueue) {
-            ask(request("clear_queue"), patience.command());
-        }
+        boolean cleared = clearQueue();
         ask(request("abort"), patience.command());
-        if (left) {
+        if (!cleared
+                && ask(request("get_state"), patience.command())
+                                .path("pendingMessageCount")
+                                .asInt(0)
+                        > 0) {
             // It would take up what was queued together with the next message, which nobody expects.
+            synchronized (this) {
+                tell(records.stopped());
+            }
             end();
         }
     }
 
-    private synchronized boolean queued() {
-        return records.queued() > 0;
+    /** @return false if it is too old to know how */
+    private boolean clearQueue() {
+        try {
+            ask(request("clear_queue"), patience.command());
+            return true;
+        } catch (SandboxException e) {
+            if (!alive || e.code() == ErrorCode.TIMEOUT) {
+                throw e;
+            }
+            LOG.debug("this pi cannot forget what is queued", e);
+            return false;
+        }
     }
 
     @Override
@@ -198,9 +282,17 @@ final class PiAgent implements Agent, LineChannel.Receiver {
 
     private synchronized void tell(ObjectNode record, long end) {
         position = end;
-        records.read(record).forEach(event -> listener.heard(event, end));
+        tell(records.read(record));
         if (records.settling() && asking.compareAndSet(false, true)) {
             Thread.ofVirtual().name("pi-settling").start(this::settle);
+        }
+    }
+
+    /** Called with the lock. */
+    private void tell(Optional<? extends AgentEvent> event) {
+        busy = records.running();
+        if (!muted && event.isPresent()) {
+            listener.heard(event.get(), position);
         }
     }
 
@@ -256,8 +348,8 @@ final class PiAgent implements Agent, LineChannel.Receiver {
             JsonNode question = JSON.readTree(message);
             String tool = question.path("tool").asString("");
             Map<String, Object> arguments = PiRecords.arguments(question.path("arguments"));
-            listener.heard(new AgentEvent.Asked(id, tool, PiRecords.title(tool, arguments), arguments), end);
-        } catch (tools.jackson.core.JacksonException e) {
+            tell(Optional.of(new AgentEvent.Asked(id, tool, PiRecords.title(tool, arguments), arguments)));
+        } catch (JacksonException e) {
             cancel(id);
         }
     }
@@ -270,11 +362,7 @@ final class PiAgent implements Agent, LineChannel.Receiver {
     private void settle() {
         try {
             while (alive && maybeSettled()) {
-                JsonNode state = ask(request("get_state"), patience.command());
-                boolean idle = !state.path("isStreaming").asBoolean(false)
-                        && !state.path("isCompacting").asBoolean(false)
-                        && state.path("pendingMessageCount").asInt(0) == 0;
-                if (idle && finish()) {
+                if (idle(ask(request("get_state"), patience.command())) && finish()) {
                     return;
                 }
                 Thread.sleep(SETTLING);
@@ -298,7 +386,7 @@ final class PiAgent implements Agent, LineChannel.Receiver {
             Thread.sleep(SETTLING);
         }
         synchronized (this) {
-            return records.settling();
+            return records.settling() && !muted;
         }
     }
 
@@ -306,8 +394,7 @@ final class PiAgent implements Agent, LineChannel.Receiver {
         if (!records.settling()) {
             return false;
         }
-        List<AgentEvent> events = records.settled();
-        events.forEach(event -> listener.heard(event, position));
+        tell(records.settled());
         return true;
     }
 
@@ -318,7 +405,13 @@ final class PiAgent implements Agent, LineChannel.Receiver {
             waiting.values().forEach(request -> request.answer.completeExceptionally(why));
             waiting.clear();
         }
-        listener.lost(why);
+        synchronized (this) {
+            busy = false;
+            if (!muted) {
+                muted = true;
+                listener.lost(why);
+            }
+        }
     }
 
     @Override
@@ -326,8 +419,14 @@ final class PiAgent implements Agent, LineChannel.Receiver {
         channel.end();
     }
 
+    /** What the listener hears now is the last, so that who takes up from there hears nothing twice. */
+    private synchronized void mute() {
+        muted = true;
+    }
+
     @Override
     public void close() {
+        mute();
         channel.close();
     }
 }

@@ -2,12 +2,11 @@ package dev.berth.agent.pi;
 
 import dev.berth.agent.AgentEvent;
 import dev.berth.agent.AgentEvent.Outcome;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.core.filter.TokenFilter;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -21,18 +20,39 @@ import tools.jackson.databind.node.ObjectNode;
  * <p>Used by one thread at a time.
  */
 final class PiRecords {
+    /** Copies of the conversation come with many records, and are needed with none. */
+    static final TokenFilter WANTED = new TokenFilter() {
+        @Override
+        public @Nullable TokenFilter includeProperty(String name) {
+            return switch (name) {
+                case "messages", "toolResults", "partial", "entry" -> null;
+                case "message" -> WITHOUT_CONTENT;
+                default -> this;
+            };
+        }
+    };
+
+    private static final TokenFilter WITHOUT_CONTENT = new TokenFilter() {
+        @Override
+        public @Nullable TokenFilter includeProperty(String name) {
+            return name.equals("content") ? null : this;
+        }
+    };
+
     private static final int LONGEST_OUTPUT = 16_000;
     private static final int LONGEST_TITLE = 200;
 
     private boolean running;
     private boolean settling;
+    private boolean speaksOfItsEnd;
     private boolean failedLast;
     private boolean aborted;
     private @Nullable String error;
-    private int queued;
-    private long inputTokens;
-    private long outputTokens;
-    private double cost;
+
+    /** @param running whether a run goes on already */
+    PiRecords(boolean running) {
+        this.running = running;
+    }
 
     boolean running() {
         return running;
@@ -48,141 +68,138 @@ final class PiRecords {
         return failedLast;
     }
 
-    /** Messages that it has not taken up yet. */
-    int queued() {
-        return queued;
+    /** It said that it does nothing, though no end of its run was heard. */
+    void foundIdle() {
+        settling = running;
     }
 
-    /** It said that it is busy, when it was asked. */
-    void foundRunning() {
-        running = true;
-    }
-
-    List<AgentEvent> read(ObjectNode record) {
-        List<AgentEvent> events = new ArrayList<>();
-        switch (record.path("type").asString("")) {
-            case "agent_start" -> begin(events);
-            case "agent_end" -> agentEnd(record);
-            case "agent_settled" -> {
-                aborted |= record.path("aborted").asBoolean(false);
-                finish(events);
-            }
-            case "turn_end", "entry_appended" -> events.add(new AgentEvent.Noted());
-            case "message_update" -> delta(record.path("assistantMessageEvent"), events);
-            case "message_end" -> messageEnd(record.path("message"), events);
-            case "tool_execution_start" -> toolStart(record, events);
-            case "tool_execution_update" ->
-                events.add(new AgentEvent.ToolUpdated(call(record), text(record.path("partialResult"))));
-            case "tool_execution_end" ->
-                events.add(new AgentEvent.ToolEnded(
-                        call(record), !record.path("isError").asBoolean(false), text(record.path("result"))));
-            case "queue_update" ->
-                queued =
-                        record.path("steering").size() + record.path("followUp").size();
-            case "auto_retry_start" -> {
-                settling = false;
-                events.add(new AgentEvent.Status(retrying(record)));
-            }
-            case "auto_retry_end" -> {
-                if (!record.path("success").asBoolean(true)) {
-                    settling = running;
-                    failedLast = false;
-                }
-            }
-            case "compaction_start" -> {
-                settling = false;
-                events.add(new AgentEvent.Status("Making the history of the conversation shorter"));
-            }
-            case "compaction_end" ->
-                settling = running && !record.path("willRetry").asBoolean(false);
-            case "extension_error" ->
-                events.add(new AgentEvent.Status("An extension of the agent failed: "
-                        + cut(record.path("error").asString(""), LONGEST_TITLE)));
-            default -> {
-                // Newer versions say more than this one understands.
-            }
-        }
-        return events;
+    /** What a record means, if anything. It is never more than one thing, so that none is lost with the server. */
+    Optional<AgentEvent> read(ObjectNode record) {
+        return Optional.ofNullable(
+                switch (record.path("type").asString("")) {
+                    case "agent_start" -> begin();
+                    case "agent_end" -> agentEnd(record);
+                    case "agent_settled" -> {
+                        aborted |= record.path("aborted").asBoolean(false);
+                        yield finish();
+                    }
+                    case "turn_end" -> new AgentEvent.Noted();
+                    case "message_update" -> delta(record.path("assistantMessageEvent"));
+                    case "message_end" -> messageEnd(record.path("message"));
+                    case "tool_execution_start" -> toolStart(record);
+                    case "tool_execution_update" ->
+                        new AgentEvent.ToolUpdated(call(record), text(record.path("partialResult")));
+                    case "tool_execution_end" ->
+                        new AgentEvent.ToolEnded(
+                                call(record), !record.path("isError").asBoolean(false), text(record.path("result")));
+                    case "auto_retry_start" -> {
+                        settling = false;
+                        yield new AgentEvent.Status(retrying(record));
+                    }
+                    case "auto_retry_end" -> retryEnd(record);
+                    case "compaction_start" -> {
+                        settling = false;
+                        yield new AgentEvent.Status("Making the history of the conversation shorter");
+                    }
+                    case "compaction_end" -> compactionEnd(record);
+                    case "extension_error" ->
+                        new AgentEvent.Status("An extension of the agent failed: "
+                                + cut(record.path("error").asString(""), LONGEST_TITLE));
+                    default -> null; // newer versions say more than this one understands
+                });
     }
 
     /** An older pi has nothing more to do. */
-    List<AgentEvent> settled() {
-        List<AgentEvent> events = new ArrayList<>();
-        finish(events);
-        return events;
+    Optional<AgentEvent> settled() {
+        return Optional.ofNullable(finish());
     }
 
-    private void begin(List<AgentEvent> events) {
+    /** It was told to stop, and is about to be ended. */
+    Optional<AgentEvent> stopped() {
+        aborted = true;
+        return settled();
+    }
+
+    private @Nullable AgentEvent begin() {
         settling = false;
         failedLast = false;
-        if (!running) {
-            running = true;
-            aborted = false;
-            error = null;
-            inputTokens = 0;
-            outputTokens = 0;
-            cost = 0;
-            events.add(new AgentEvent.Began());
+        if (running) {
+            return null;
         }
+        running = true;
+        aborted = false;
+        error = null;
+        return new AgentEvent.Began();
     }
 
-    private void agentEnd(ObjectNode record) {
-        settling = running && !record.has("willRetry");
+    private @Nullable AgentEvent agentEnd(ObjectNode record) {
+        speaksOfItsEnd = record.has("willRetry");
+        settling = running && !speaksOfItsEnd;
+        return null;
     }
 
-    private void finish(List<AgentEvent> events) {
+    private @Nullable AgentEvent retryEnd(ObjectNode record) {
+        if (!record.path("success").asBoolean(true)) {
+            settling = running && !speaksOfItsEnd;
+            failedLast = false;
+        }
+        return null;
+    }
+
+    private @Nullable AgentEvent compactionEnd(ObjectNode record) {
+        settling = running && !speaksOfItsEnd && !record.path("willRetry").asBoolean(false);
+        return null;
+    }
+
+    private @Nullable AgentEvent finish() {
         settling = false;
         if (!running) {
-            return;
+            return null;
         }
         running = false;
-        events.add(new AgentEvent.Noted());
-        String why = error;
         if (aborted) {
-            events.add(new AgentEvent.Ended(Outcome.ABORTED, Optional.empty()));
-        } else if (why != null) {
-            events.add(new AgentEvent.Ended(Outcome.FAILED, Optional.of(why)));
-        } else {
-            events.add(new AgentEvent.Ended(Outcome.DONE, Optional.empty()));
+            return new AgentEvent.Ended(Outcome.ABORTED, Optional.empty());
         }
+        return error != null
+                ? new AgentEvent.Ended(Outcome.FAILED, Optional.of(error))
+                : new AgentEvent.Ended(Outcome.DONE, Optional.empty());
     }
 
-    private static void delta(JsonNode event, List<AgentEvent> events) {
+    private static @Nullable AgentEvent delta(JsonNode event) {
         String delta = event.path("delta").asString("");
         if (delta.isEmpty()) {
-            return;
+            return null;
         }
-        switch (event.path("type").asString("")) {
-            case "text_delta" -> events.add(new AgentEvent.Text(delta));
-            case "thinking_delta" -> events.add(new AgentEvent.Thought(delta));
-            default -> {
-                // The arguments of a tool, which come whole with its start.
-            }
-        }
+        return switch (event.path("type").asString("")) {
+            case "text_delta" -> new AgentEvent.Text(delta);
+            case "thinking_delta" -> new AgentEvent.Thought(delta);
+            default -> null; // the arguments of a tool, which come whole with its start
+        };
     }
 
-    private void messageEnd(JsonNode message, List<AgentEvent> events) {
+    private @Nullable AgentEvent messageEnd(JsonNode message) {
         if (!message.path("role").asString("").equals("assistant")) {
-            return;
+            return null;
         }
         String reason = message.path("stopReason").asString("");
         failedLast = reason.equals("error");
         aborted = reason.equals("aborted");
         error = failedLast ? cut(message.path("errorMessage").asString("the model failed"), LONGEST_OUTPUT) : null;
         JsonNode usage = message.path("usage");
-        if (usage.isObject()) {
-            inputTokens +=
-                    usage.path("input").asLong(0) + usage.path("cacheRead").asLong(0);
-            outputTokens += usage.path("output").asLong(0);
-            cost += usage.path("cost").path("total").asDouble(0);
-            events.add(new AgentEvent.Used(inputTokens, outputTokens, cost > 0 ? Optional.of(cost) : Optional.empty()));
+        if (!usage.isObject()) {
+            return null;
         }
+        double cost = usage.path("cost").path("total").asDouble(0);
+        return new AgentEvent.Used(
+                usage.path("input").asLong(0) + usage.path("cacheRead").asLong(0),
+                usage.path("output").asLong(0),
+                cost > 0 ? Optional.of(cost) : Optional.empty());
     }
 
-    private static void toolStart(ObjectNode record, List<AgentEvent> events) {
+    private static AgentEvent toolStart(ObjectNode record) {
         String tool = record.path("toolName").asString("");
         Map<String, Object> arguments = arguments(record.path("args"));
-        events.add(new AgentEvent.ToolStarted(call(record), tool, title(tool, arguments), arguments));
+        return new AgentEvent.ToolStarted(call(record), tool, title(tool, arguments), arguments);
     }
 
     /** One line for people. */

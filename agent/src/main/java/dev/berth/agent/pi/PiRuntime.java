@@ -5,9 +5,12 @@ import dev.berth.agent.AgentListener;
 import dev.berth.agent.AgentRuntime;
 import dev.berth.agent.Station;
 import dev.berth.sandbox.Command;
-import dev.berth.sandbox.CommandInfo;
+import dev.berth.sandbox.ErrorCode;
+import dev.berth.sandbox.Exit;
 import dev.berth.sandbox.RunningCommand;
 import dev.berth.sandbox.Sandbox;
+import dev.berth.sandbox.SandboxException;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 
@@ -22,6 +25,8 @@ public final class PiRuntime implements AgentRuntime {
     private static final String DIRECTORY = ".pi/agent";
     private static final String SESSION = "/sessions/berth.jsonl";
     private static final int LOCKED = 75;
+    /** What flock(1) ends with if there is no such program: EX_UNAVAILABLE of sysexits.h. */
+    private static final int NOT_EXECUTED = 69;
 
     @Override
     public String name() {
@@ -33,10 +38,31 @@ public final class PiRuntime implements AgentRuntime {
         Sandbox sandbox = station.sandbox();
         String directory = sandbox.files().named(DIRECTORY);
         String session = directory + SESSION;
-        new PiSetup(directory).write(sandbox.files(), station.config(), sandbox.env());
+        // It does not start in a conversation whose working directory is gone.
+        sandbox.files().makeDirectory(station.workspace());
         sandbox.files().makeDirectory(directory + "/sessions");
+        new PiSetup(directory).write(sandbox.files(), station.config(), sandbox.env());
         new PiSessionFile(sandbox.files(), session).prepare(station.transcript());
-        RunningCommand command = sandbox.start(Command.of(
+        RunningCommand command = sandbox.start(command(station, directory, session));
+        try {
+            return PiAgent.started(session, station.config(), listener, command);
+        } catch (SandboxException e) {
+            throw switch (command.await(Duration.ZERO).map(Exit::code).orElse(0)) {
+                case LOCKED ->
+                    new SandboxException(
+                            ErrorCode.CONFLICT, "an agent works in this session already; attach to it, or end it", e);
+                case NOT_EXECUTED ->
+                    new SandboxException(
+                            ErrorCode.UNSUPPORTED,
+                            "the session's template lacks the program 'pi'; take one that has it, such as 'agent'",
+                            e);
+                default -> e;
+            };
+        }
+    }
+
+    private static Command command(Station station, String directory, String session) {
+        return Command.of(
                         "flock",
                         "--nonblock",
                         "--close",
@@ -48,26 +74,33 @@ public final class PiRuntime implements AgentRuntime {
                         "rpc",
                         "--session",
                         session,
+                        "--provider",
+                        station.config().model().provider(),
+                        "--model",
+                        station.config().model().name(),
                         "--offline")
                 .withStdin()
                 .withCwd(station.workspace())
                 .withTag(TAG)
-                .withEnv(Map.of("PI_CODING_AGENT_DIR", directory, "PI_OFFLINE", "1", "PI_TELEMETRY", "0")));
-        return PiAgent.open(session, station.config().patience(), listener, command, 0);
+                .withEnv(Map.of("PI_CODING_AGENT_DIR", directory, "PI_OFFLINE", "1", "PI_TELEMETRY", "0"));
     }
 
     @Override
-    public Optional<Agent> attach(Station station, long position, AgentListener listener) {
+    public Optional<Agent> attach(Station station, long position, boolean busy, AgentListener listener) {
         Sandbox sandbox = station.sandbox();
         return sandbox.commands().stream()
                 .filter(command -> command.tag().equals(TAG) && command.exit().isEmpty())
-                .map(CommandInfo::id)
                 .findFirst()
-                .map(id -> PiAgent.open(
-                        sandbox.files().named(DIRECTORY) + SESSION,
-                        station.config().patience(),
-                        listener,
-                        sandbox.attach(id, position, 0),
-                        position));
+                .map(command -> {
+                    long from = Math.max(position, command.stdoutOldest());
+                    return PiAgent.found(
+                            sandbox.files().named(DIRECTORY) + SESSION,
+                            station.config().patience(),
+                            listener,
+                            sandbox.attach(command.id(), from, command.stderrOldest()),
+                            from,
+                            from == position,
+                            busy);
+                });
     }
 }

@@ -15,7 +15,7 @@ import tools.jackson.databind.json.JsonMapper;
  * The file in which pi keeps a conversation, made fit to be resumed.
  *
  * <p>Some versions of pi write over a file whose first line is damaged, and lose the conversation of one whose last line is
- * torn. So the first is refused here, and the second cut.
+ * torn. So the first is set aside here, and the second cut.
  */
 final class PiSessionFile {
     private static final JsonMapper JSON = JsonMapper.builder().build();
@@ -30,19 +30,21 @@ final class PiSessionFile {
         this.path = path;
     }
 
-    /** Puts back what was kept outside if the sandbox has less of it, and repairs the end. */
+    /** Puts back what was kept outside if the sandbox has none of it that is of use, and repairs the end. */
     void prepare(Optional<byte[]> kept) {
         long size = size();
-        if (kept.isPresent() && kept.get().length > 0 && !startsWell(size)) {
+        if (size > 0 && !startsWell()) {
+            // Set aside, not lost: a person may want to look at it.
+            files.move(path, path + ".damaged");
+            size = 0;
+        }
+        if (size == 0 && kept.isPresent() && kept.get().length > 0) {
             files.write(path, new ByteArrayInputStream(kept.get()), 0600);
             size = kept.get().length;
         }
-        if (size > 0 && !startsWell(size)) {
-            // Set aside, not lost: a person may want to look at it.
-            files.move(path, path + ".damaged");
-            return;
+        if (size > 0) {
+            cutTornEnd(size);
         }
-        cutTornEnd(size);
     }
 
     private long size() {
@@ -56,10 +58,7 @@ final class PiSessionFile {
         }
     }
 
-    private boolean startsWell(long size) {
-        if (size == 0) {
-            return false;
-        }
+    private boolean startsWell() {
         try (InputStream in = files.read(path, 0, 64 << 10)) {
             String start = new String(in.readAllBytes(), StandardCharsets.UTF_8);
             int end = start.indexOf('\n');

@@ -17,7 +17,9 @@ export default function (pi: any) {
       title: Type.Optional(Type.String({ description: "What it is, in a few words" })),
     }),
     async execute(_id: string, params: any, _signal: any, _update: any, ctx: any) {
-      const shown = await ctx.ui.confirm(QUESTION, JSON.stringify({ tool: "showFile", arguments: params }));
+      const shown = await ctx.ui.confirm(QUESTION, JSON.stringify({ tool: "showFile", arguments: params }), {
+        signal: ctx.signal,
+      });
       if (!shown) {
         throw new Error(`${params.path} could not be shown: it has to be a regular file inside the working directory`);
       }
@@ -30,7 +32,9 @@ export default function (pi: any) {
 
   pi.on("tool_call", async (event: any, ctx: any) => {
     if (!ASKED.has(event.toolName)) return;
-    const allowed = await ctx.ui.confirm(QUESTION, JSON.stringify({ tool: event.toolName, arguments: event.input }));
+    const allowed = await ctx.ui.confirm(QUESTION, JSON.stringify({ tool: event.toolName, arguments: event.input }), {
+      signal: ctx.signal,
+    });
     if (!allowed) return { block: true, reason: "This was not allowed. Do not try it again in another way; say what you would need." };
   });
 }
