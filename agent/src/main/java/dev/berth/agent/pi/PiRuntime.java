@@ -5,6 +5,7 @@ import dev.berth.agent.AgentListener;
 import dev.berth.agent.AgentRuntime;
 import dev.berth.agent.Station;
 import dev.berth.sandbox.Command;
+import dev.berth.sandbox.CommandInfo;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.Exit;
 import dev.berth.sandbox.RunningCommand;
@@ -24,6 +25,7 @@ public final class PiRuntime implements AgentRuntime {
     private static final String TAG = "agent.pi";
     private static final String DIRECTORY = ".pi/agent";
     private static final String SESSION = "/sessions/berth.jsonl";
+    private static final String ANOTHER = "an agent works in this session already; attach to it, or end it";
     private static final int LOCKED = 75;
     /** What flock(1) ends with if there is no such program: EX_UNAVAILABLE of sysexits.h. */
     private static final int NOT_EXECUTED = 69;
@@ -36,6 +38,9 @@ public final class PiRuntime implements AgentRuntime {
     @Override
     public Agent start(Station station, AgentListener listener) {
         Sandbox sandbox = station.sandbox();
+        if (running(sandbox).isPresent()) {
+            throw SandboxException.conflict(ANOTHER); // before its file is touched
+        }
         String directory = sandbox.files().named(DIRECTORY);
         String session = directory + SESSION;
         // It does not start in a conversation whose working directory is gone.
@@ -48,9 +53,7 @@ public final class PiRuntime implements AgentRuntime {
             return PiAgent.started(session, station.config(), listener, command);
         } catch (SandboxException e) {
             throw switch (command.await(Duration.ZERO).map(Exit::code).orElse(0)) {
-                case LOCKED ->
-                    new SandboxException(
-                            ErrorCode.CONFLICT, "an agent works in this session already; attach to it, or end it", e);
+                case LOCKED -> new SandboxException(ErrorCode.CONFLICT, ANOTHER, e);
                 case NOT_EXECUTED ->
                     new SandboxException(
                             ErrorCode.UNSUPPORTED,
@@ -88,19 +91,22 @@ public final class PiRuntime implements AgentRuntime {
     @Override
     public Optional<Agent> attach(Station station, long position, boolean busy, AgentListener listener) {
         Sandbox sandbox = station.sandbox();
+        return running(sandbox).map(command -> {
+            long from = Math.max(position, command.stdoutOldest());
+            return PiAgent.found(
+                    sandbox.files().named(DIRECTORY) + SESSION,
+                    station.config().patience(),
+                    listener,
+                    sandbox.attach(command.id(), from, command.stderrOldest()),
+                    from,
+                    from == position,
+                    busy);
+        });
+    }
+
+    private static Optional<CommandInfo> running(Sandbox sandbox) {
         return sandbox.commands().stream()
                 .filter(command -> command.tag().equals(TAG) && command.exit().isEmpty())
-                .findFirst()
-                .map(command -> {
-                    long from = Math.max(position, command.stdoutOldest());
-                    return PiAgent.found(
-                            sandbox.files().named(DIRECTORY) + SESSION,
-                            station.config().patience(),
-                            listener,
-                            sandbox.attach(command.id(), from, command.stderrOldest()),
-                            from,
-                            from == position,
-                            busy);
-                });
+                .findFirst();
     }
 }
