@@ -4,8 +4,7 @@ import dev.berth.sandbox.SandboxException;
 
 /**
  * Hears what an agent does, one event after the other, on a thread of the agent's. It may block: then the agent waits. Of
- * the agent it may only {@linkplain Agent#decide decide} and {@linkplain Agent#close close} there, as all else waits for
- * an answer that comes on the same thread.
+ * the agent it may only {@linkplain Agent#decide decide} there, as all else waits for something on the same thread.
  */
 public interface AgentListener {
     /**
@@ -14,6 +13,6 @@ public interface AgentListener {
      */
     void heard(AgentEvent event, long position);
 
-    /** It is gone. Nothing more is told. */
+    /** It is gone, and with it the run that went on. Nothing more is told, and it may be closed. */
     void lost(SandboxException why);
 }

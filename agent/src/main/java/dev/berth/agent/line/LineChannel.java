@@ -9,7 +9,9 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
@@ -46,6 +48,7 @@ public final class LineChannel implements AutoCloseable {
     private final Receiver receiver;
     private final ReentrantLock writing = new ReentrantLock();
     private final StringBuilder noise = new StringBuilder();
+    private final AtomicReference<@Nullable Thread> reader = new AtomicReference<>();
     private volatile boolean closed;
 
     private LineChannel(RunningCommand command, TokenFilter wanted, Receiver receiver) {
@@ -56,13 +59,11 @@ public final class LineChannel implements AutoCloseable {
 
     /**
      * @param position of the command's output that is read from
-     * @param whole whether a line begins there; if not, the end of one that is lost is passed over
      * @param wanted what of a record is kept; the rest never takes memory
      */
-    public static LineChannel open(
-            RunningCommand command, long position, boolean whole, TokenFilter wanted, Receiver receiver) {
+    public static LineChannel open(RunningCommand command, long position, TokenFilter wanted, Receiver receiver) {
         LineChannel channel = new LineChannel(command, wanted, receiver);
-        Thread.ofVirtual().name("agent-out").start(() -> channel.read(position, whole));
+        channel.reader.set(Thread.ofVirtual().name("agent-out").start(() -> channel.read(position)));
         Thread.ofVirtual().name("agent-err").start(channel::readNoise);
         return channel;
     }
@@ -82,16 +83,12 @@ public final class LineChannel implements AutoCloseable {
         }
     }
 
-    private void read(long from, boolean whole) {
+    private void read(long from) {
         LineReader lines = new LineReader(command.stdout(), from, LONGEST);
         SandboxException why;
         try {
-            boolean lost = !whole;
             for (Optional<byte[]> line = lines.next(); line.isPresent(); line = lines.next()) {
-                if (!lost) {
-                    dispatch(line.get(), lines.position());
-                }
-                lost = false;
+                dispatch(line.get(), lines.position());
                 lines.done();
             }
             why = SandboxException.unavailable(
@@ -121,7 +118,11 @@ public final class LineChannel implements AutoCloseable {
     private Optional<ObjectNode> parse(byte[] line, int length) {
         try (JsonParser parser = new FilteringParserDelegate(
                 JSON.createParser(line, 0, length), wanted, TokenFilter.Inclusion.INCLUDE_ALL_AND_PATH, true)) {
-            return JSON.readTree(parser) instanceof ObjectNode record ? Optional.of(record) : Optional.empty();
+            // Where output was lost, the first line may be the end of one. It has more closing brackets than opening
+            // ones.
+            return JSON.readTree(parser) instanceof ObjectNode record && parser.nextToken() == null
+                    ? Optional.of(record)
+                    : Optional.empty();
         } catch (JacksonException e) {
             LOG.trace("the agent printed what is no record", e);
             return Optional.empty();
@@ -166,10 +167,19 @@ public final class LineChannel implements AutoCloseable {
         }
     }
 
-    /** Lets go of the process, which goes on. */
+    /** Lets go of the process, which goes on. Nothing of it is taken any more when this returns. */
     @Override
     public void close() {
         closed = true;
         command.close();
+        Thread reading = reader.get();
+        if (reading == null || reading.equals(Thread.currentThread())) {
+            return;
+        }
+        try {
+            reading.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

@@ -71,7 +71,6 @@ final class PiAgent implements Agent, LineChannel.Receiver {
             AgentListener listener,
             RunningCommand command,
             long position,
-            boolean whole,
             boolean busy) {
         this.conversation = conversation;
         this.patience = patience;
@@ -79,12 +78,12 @@ final class PiAgent implements Agent, LineChannel.Receiver {
         this.position = position;
         this.busy = busy;
         this.records = new PiRecords(busy);
-        this.channel = LineChannel.open(command, position, whole, PiRecords.WANTED, this);
+        this.channel = LineChannel.open(command, position, PiRecords.WANTED, this);
     }
 
     /** One that was just started. Waits until it answers. */
     static PiAgent started(String conversation, AgentConfig config, AgentListener listener, RunningCommand command) {
-        PiAgent agent = new PiAgent(conversation, config.patience(), listener, command, 0, true, false);
+        PiAgent agent = new PiAgent(conversation, config.patience(), listener, command, 0, false);
         try {
             JsonNode model =
                     agent.ask(request("get_state"), agent.patience.start()).path("model");
@@ -106,8 +105,7 @@ final class PiAgent implements Agent, LineChannel.Receiver {
     /**
      * One that runs already.
      *
-     * @param from the position from which it can still be read
-     * @param whole whether that is where it was read to
+     * @param from the position from which it is read
      */
     static PiAgent found(
             String conversation,
@@ -115,9 +113,8 @@ final class PiAgent implements Agent, LineChannel.Receiver {
             AgentListener listener,
             RunningCommand command,
             long from,
-            boolean whole,
             boolean busy) {
-        PiAgent agent = new PiAgent(conversation, patience, listener, command, from, whole, busy);
+        PiAgent agent = new PiAgent(conversation, patience, listener, command, from, busy);
         try {
             agent.compare(agent.firstState());
             return agent;
@@ -198,19 +195,22 @@ final class PiAgent implements Agent, LineChannel.Receiver {
 
     @Override
     public void abort() {
-        boolean cleared = clearQueue();
-        ask(request("abort"), patience.command());
-        if (!cleared
-                && ask(request("get_state"), patience.command())
-                                .path("pendingMessageCount")
-                                .asInt(0)
-                        > 0) {
-            // It would take up what was queued together with the next message, which nobody expects.
-            synchronized (this) {
-                tell(records.stopped());
-            }
-            end();
+        if (clearQueue() || !queued()) {
+            ask(request("abort"), patience.command());
+            return;
         }
+        // It would take up what is queued while it stops, or with the next message; nobody expects either.
+        synchronized (this) {
+            tell(records.stopped());
+        }
+        end();
+    }
+
+    private boolean queued() {
+        return ask(request("get_state"), patience.command())
+                        .path("pendingMessageCount")
+                        .asInt(0)
+                > 0;
     }
 
     /** @return false if it is too old to know how */
@@ -266,7 +266,12 @@ final class PiAgent implements Agent, LineChannel.Receiver {
         if (!alive) {
             throw SandboxException.unavailable("the agent is gone" + channel.complaint());
         }
-        channel.send(record);
+        try {
+            channel.send(record);
+        } catch (SandboxException e) {
+            alive = false; // a part of the record may be lost, so this way to it is of no use any more
+            throw e;
+        }
     }
 
     // ---- what it says --------------------------------------------------------------------------------------------
@@ -416,6 +421,7 @@ final class PiAgent implements Agent, LineChannel.Receiver {
 
     @Override
     public void end() {
+        alive = false;
         channel.end();
     }
 

@@ -19,7 +19,8 @@ import java.util.Optional;
  * pi in RPC mode, over pipes: no terminal that echoes or cuts long lines, and its complaints apart from its records.
  *
  * <p>pi does not lock its session file, and two of it on one file lose what the one wrote that stopped first. So it is
- * started below flock(1), which refuses a second one even if this server believed that the first is gone.
+ * started by flock(1), which refuses a second one even if this server believed that the first is gone. The lock is pi's own
+ * as long as it lives, and not that of programs it starts: node closes to them what it was given itself.
  */
 public final class PiRuntime implements AgentRuntime {
     private static final String TAG = "agent.pi";
@@ -68,7 +69,7 @@ public final class PiRuntime implements AgentRuntime {
         return Command.of(
                         "flock",
                         "--nonblock",
-                        "--close",
+                        "--no-fork",
                         "--conflict-exit-code",
                         Integer.toString(LOCKED),
                         session + ".lock",
@@ -92,6 +93,7 @@ public final class PiRuntime implements AgentRuntime {
     public Optional<Agent> attach(Station station, long position, boolean busy, AgentListener listener) {
         Sandbox sandbox = station.sandbox();
         return running(sandbox).map(command -> {
+            // What came after the position and meant nothing may be forgotten already.
             long from = Math.max(position, command.stdoutOldest());
             return PiAgent.found(
                     sandbox.files().named(DIRECTORY) + SESSION,
@@ -99,7 +101,6 @@ public final class PiRuntime implements AgentRuntime {
                     listener,
                     sandbox.attach(command.id(), from, command.stderrOldest()),
                     from,
-                    from == position,
                     busy);
         });
     }

@@ -457,6 +457,28 @@ abstract class PiContract {
     }
 
     @Test
+    void aProgramThatItLeftBehindDoesNotHoldItsLock() {
+        try (Place place = new Place()) {
+            try (Agent agent = place.start()) {
+                place.model
+                        .calls("bash", Map.of("command", "setsid sleep 600 >/dev/null 2>&1 & echo started"))
+                        .says("it runs");
+                agent.say("Start it");
+                agent.decide(place.heard.first(AgentEvent.Asked.class).question(), true);
+                place.heard.ended();
+                agent.end();
+                place.heard.awaitLost();
+            }
+            assertThat(place.sandbox.run(Command.of("pgrep", "-x", "sleep")).code())
+                    .isZero();
+            try (Agent agent = place.startAnew()) {
+                assertThat(place.converse(agent, "Still there?", "yes").outcome())
+                        .isEqualTo(Outcome.DONE);
+            }
+        }
+    }
+
+    @Test
     void aRunGoesOnWhileTheServerIsAwayAndNothingIsHeardTwice() {
         try (Place place = new Place()) {
             try (Agent agent = place.start()) {
