@@ -162,8 +162,12 @@ public final class LineChannel implements AutoCloseable {
     /** Ends the process and all that is in its group. */
     public void end() {
         command.signal(Signal.TERM);
+        if (command.await(GRACE).isPresent()) {
+            return;
+        }
+        command.signal(Signal.KILL);
         if (command.await(GRACE).isEmpty()) {
-            command.signal(Signal.KILL);
+            throw SandboxException.timeout("the agent could not be ended; check whether its sandbox is paused");
         }
     }
 
