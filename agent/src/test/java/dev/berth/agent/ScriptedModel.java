@@ -41,6 +41,7 @@ public final class ScriptedModel implements Outlet {
 
     private final Queue<Answer> script = new ConcurrentLinkedQueue<>();
     private final List<JsonNode> requests = new CopyOnWriteArrayList<>();
+    private final List<String> heads = new CopyOnWriteArrayList<>();
 
     public ScriptedModel then(Answer answer) {
         script.add(answer);
@@ -117,7 +118,12 @@ public final class ScriptedModel implements Outlet {
         });
     }
 
-    /** The messages of each request so far. */
+    /** The heads of the requests so far. */
+    public List<String> heads() {
+        return heads;
+    }
+
+    /** The bodies of the requests so far. */
     public List<JsonNode> requests() {
         return requests;
     }
@@ -141,6 +147,7 @@ public final class ScriptedModel implements Outlet {
             }
             int length = Integer.parseInt(head.toLowerCase(java.util.Locale.ROOT)
                     .replaceFirst("(?s).*\r\ncontent-length: *(\\d+)\r\n.*", "$1"));
+            heads.add(head);
             requests.add(JSON.readTree(input.readNBytes(length)));
             Answer answer = script.poll();
             if (answer == null) {

@@ -154,6 +154,38 @@ abstract class PiContract {
     }
 
     @Test
+    void itSendsThePlaceholderOfItsKey() {
+        try (Place place = new Place()) {
+            place.sandbox.env(Map.of(
+                    "KEY", "placeholder-of-a-key", "HTTP_PROXY", ScriptedModel.PROXY.getOrDefault("HTTP_PROXY", "")));
+            try (Agent agent = place.start()) {
+                place.converse(agent, "Hello", "hello");
+                assertThat(place.model.heads().getFirst())
+                        .containsIgnoringCase("Authorization: Bearer placeholder-of-a-key\r\n");
+            }
+        }
+    }
+
+    @Test
+    void aModelThatItDoesNotKnowIsNotTakenForAnother() {
+        try (Place place = new Place()) {
+            Station station = new Station(
+                    place.sandbox,
+                    WORKSPACE,
+                    Optional.empty(),
+                    Optional.empty(),
+                    new AgentConfig(
+                            "",
+                            new Model("nobody", "nothing", Optional.empty(), "openai-completions", Optional.empty()),
+                            Patience.DEFAULT));
+            assertThatThrownBy(() -> runtime.start(station, place.heard))
+                    .isInstanceOfSatisfying(
+                            SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.UNAVAILABLE))
+                    .hasMessageContaining("nobody");
+        }
+    }
+
+    @Test
     void aToolRunsWhenItIsAllowed() throws IOException {
         try (Place place = new Place();
                 Agent agent = place.start()) {
