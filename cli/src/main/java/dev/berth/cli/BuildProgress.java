@@ -20,6 +20,7 @@ final class BuildProgress implements Consumer<BuildEvent> {
     public void accept(BuildEvent event) {
         switch (event) {
             case BuildEvent.Waiting() -> line("another build works in the same directory; waiting for it");
+            case BuildEvent.Needed(String template) -> line("it begins with '" + template + "', which is built first");
             case BuildEvent.StepStarted step -> line(count(step.number(), step.total()) + shortened(step.text()));
             case BuildEvent.StepOutput output -> passing(output.line());
             case BuildEvent.StepFinished step ->

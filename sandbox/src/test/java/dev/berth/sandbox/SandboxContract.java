@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -21,6 +22,8 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -295,6 +298,28 @@ public abstract class SandboxContract extends OutletContract {
             assertThat(second.await().code()).isZero();
         }
         assertFails(ErrorCode.NOT_FOUND, () -> sandbox.attach(99_999, 0, 0));
+    }
+
+    @Test
+    void whoeverComesAndGoesWhileACommandPrintsReadsAllOfItOnce() throws Exception {
+        needs(Capability.REATTACH);
+        Sandbox sandbox = create();
+        String whole = IntStream.rangeClosed(1, 200_000).mapToObj(i -> i + "\n").collect(Collectors.joining());
+        int id;
+        try (RunningCommand first =
+                sandbox.start(Command.shell("seq 1 200000; read x").withStdin())) {
+            id = first.id();
+        }
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        while (all.size() < whole.length()) {
+            try (RunningCommand again = sandbox.attach(id, all.size(), 0)) {
+                InputStream in = again.stdout();
+                in.mark(64 << 10);
+                all.write(in.readNBytes(Math.min(30_000, whole.length() - all.size())));
+                in.mark(64 << 10);
+            }
+        }
+        assertThat(all.toString(UTF_8)).isEqualTo(whole);
     }
 
     @Test

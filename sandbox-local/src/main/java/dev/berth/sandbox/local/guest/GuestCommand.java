@@ -61,6 +61,14 @@ final class GuestCommand implements RunningCommand {
         stdin.startAt(stdinTaken, stdinReceived);
     }
 
+    /** A subscription with which nothing is sent, and everything from there on is kept. */
+    static Wire.Out silence(int id, long stdoutFrom, long stderrFrom) {
+        return new Wire.Out(Wire.SUBSCRIBE, id, 20)
+                .u64(stdoutFrom)
+                .u64(stderrFrom)
+                .u32(0);
+    }
+
     Wire.Out subscription() {
         return new Wire.Out(Wire.SUBSCRIBE, id, 20)
                 .u64(stdout.resubscribe())

@@ -162,6 +162,9 @@ public final class GuestLink implements AutoCloseable {
     }
 
     public RunningCommand attach(int id, long stdoutFrom, long stderrFrom, Supplier<Set<Limit>> limitsHit) {
+        // Output may still be on its way to whoever was attached before. It would be taken for the new one's, so it is
+        // stopped first; when the list is there, all of it has come.
+        sendQuietly(GuestCommand.silence(id, stdoutFrom, stderrFrom));
         Listed found = list().stream()
                 .filter(l -> l.info().id() == id)
                 .findFirst()

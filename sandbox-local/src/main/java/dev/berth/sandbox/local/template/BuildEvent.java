@@ -7,6 +7,9 @@ public sealed interface BuildEvent {
     /** Another build in the same templates directory has to end first. */
     record Waiting() implements BuildEvent {}
 
+    /** The template begins with another one that ships with Berth and is not there yet, so that is built first. */
+    record Needed(String template) implements BuildEvent {}
+
     /** A step begins. Steps are counted from 1. */
     record StepStarted(int number, int total, String text) implements BuildEvent {}
 

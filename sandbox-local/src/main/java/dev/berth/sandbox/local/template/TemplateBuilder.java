@@ -76,26 +76,31 @@ public final class TemplateBuilder {
         try (ProcessLock _ = lock(progress)) {
             FileTree.privateDirectory(store.buildDirectory());
             FileTree.deleteChildren(store.buildDirectory());
-            Optional<Template> parent = parent(file);
-            BuildPlan plan = BuildPlan.of(file, parent);
-            Optional<Template> same = store.newest(name).filter(t -> t.recipe().equals(plan.recipe()));
-            if (!fresh && same.isPresent()) {
-                progress.accept(new BuildEvent.Published(same.get(), true));
-                return same.get();
-            }
-            FileTree.privateDirectory(store.cacheDirectory());
-            LayerCache cache = new LayerCache(store.cacheDirectory().resolve("layers"), clock);
-            cache.forgetUnused();
-            Path scratch = FileTree.privateDirectory(store.buildDirectory().resolve("now"));
-            try {
-                Template built = new BuildRun(
-                                store, cache, scratch, BuildNetwork.of(environment), file, parent, plan, progress)
-                        .build(name, fresh);
-                progress.accept(new BuildEvent.Published(built, false));
-                return built;
-            } finally {
-                FileTree.delete(scratch);
-            }
+            return buildLocked(file, name, fresh, progress);
+        }
+    }
+
+    private Template buildLocked(TemplateFile file, String name, boolean fresh, Consumer<BuildEvent> progress)
+            throws IOException {
+        Optional<Template> parent = parent(file, progress);
+        BuildPlan plan = BuildPlan.of(file, parent);
+        Optional<Template> same = store.newest(name).filter(t -> t.recipe().equals(plan.recipe()));
+        if (!fresh && same.isPresent()) {
+            progress.accept(new BuildEvent.Published(same.get(), true));
+            return same.get();
+        }
+        FileTree.privateDirectory(store.cacheDirectory());
+        LayerCache cache = new LayerCache(store.cacheDirectory().resolve("layers"), clock);
+        cache.forgetUnused();
+        Path scratch = FileTree.privateDirectory(store.buildDirectory().resolve("now"));
+        try {
+            Template built = new BuildRun(
+                            store, cache, scratch, BuildNetwork.of(environment), file, parent, plan, progress)
+                    .build(name, fresh);
+            progress.accept(new BuildEvent.Published(built, false));
+            return built;
+        } finally {
+            FileTree.delete(scratch);
         }
     }
 
@@ -106,9 +111,19 @@ public final class TemplateBuilder {
         });
     }
 
-    private Optional<Template> parent(TemplateFile file) {
+    /** What it begins with. If that ships with Berth and was never built, it is built now. */
+    private Optional<Template> parent(TemplateFile file, Consumer<BuildEvent> progress) throws IOException {
         if (!(file.from() instanceof Instruction.FromTemplate from)) {
             return Optional.empty();
+        }
+        TemplateName wanted = from.template();
+        Optional<TemplateFile> shipped =
+                wanted.version().isPresent() || store.find(wanted.name()).isPresent()
+                        ? Optional.empty()
+                        : TemplateFile.shipped(wanted.name());
+        if (shipped.isPresent()) {
+            progress.accept(new BuildEvent.Needed(wanted.name()));
+            return Optional.of(buildLocked(shipped.get(), wanted.name(), false, progress));
         }
         try {
             return Optional.of(store.get(from.template().toString()));

@@ -86,6 +86,29 @@ class TemplateBuilderTest {
         assertThat(built.start()).contains(List.of("/bin/bash", "-c", "echo $GREETING"));
     }
 
+    /** Building base takes a minute, so here the shipped one is only seen to be begun: the build is stopped there. */
+    @Test
+    void aShippedTemplateThatIsMissingIsBuiltFirst() {
+        assertThatThrownBy(() -> builder.build(file("from base\nrun true"), "child", event -> {
+                    events.add(event);
+                    if (event instanceof BuildEvent.StepStarted) {
+                        throw new IllegalStateException("seen enough");
+                    }
+                }))
+                .hasMessageContaining("seen enough");
+
+        assertThat(events.getFirst()).isEqualTo(new BuildEvent.Needed("base"));
+        assertThat(events.getLast())
+                .isInstanceOfSatisfying(
+                        BuildEvent.StepStarted.class,
+                        step -> assertThat(step.text()).contains("debian:bookworm"));
+    }
+
+    @Test
+    void aVersionThatIsMissingIsNotBuilt() {
+        assertThatThrownBy(() -> build("from base:7")).hasMessageContaining("line 1: there is no template 'base:7'");
+    }
+
     @Test
     void inheritsFromItsParentTemplate() throws IOException {
         builder.build(file("from host\nenv A=1\nworkdir /opt/app\nuser root\nrun echo x > x"), "parent", events::add);

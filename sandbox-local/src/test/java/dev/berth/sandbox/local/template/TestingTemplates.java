@@ -26,6 +26,12 @@ public final class TestingTemplates {
         return new TemplateBuilder(shared()).build(file, "base", TestingTemplates::print);
     }
 
+    /** What coding agents need, built when it is not there yet. */
+    public static Template agent() {
+        TemplateFile file = TemplateFile.shipped("agent").orElseThrow();
+        return new TemplateBuilder(shared()).build(file, "agent", TestingTemplates::print);
+    }
+
     /** A template of its own, on top of base. */
     public static Template build(String name, String text) {
         base();
@@ -64,7 +70,7 @@ public final class TestingTemplates {
 
     private static void print(BuildEvent event) {
         if (event instanceof BuildEvent.StepFinished done) {
-            System.out.println("base " + done.number() + "/" + done.total() + " " + done.text() + ": "
+            System.out.println("step " + done.number() + "/" + done.total() + " " + done.text() + ": "
                     + done.took().toMillis() + " ms" + (done.cached() ? ", cached" : ""));
         }
     }
