@@ -46,6 +46,8 @@ class ValuesTest {
             example("egress.plain-secrets", "llm.internal,*.lan.example", "10.0.0.0/8"),
             example("network", "restricted", "everything"),
             example("network.private-ranges", "10.1.0.0/16,fd00::/8", "intranet.example"),
+            example("network.range", "10.209.0.0/16", "everywhere"),
+            example("network.resolvers", "9.9.9.9,149.112.112.112", "ns.example"),
             example("egress.dns", "[::1]:5353", "ns.example"),
             example("egress.authorities", "/etc/ssl/company.pem", "\0"),
             example("egress.connect-timeout", "5s", "0s"),

@@ -53,12 +53,12 @@ class NetworksTest {
         SandboxException refused =
                 catchThrowableOfType(SandboxException.class, () -> closed.read("acme", JSON.readTree("""
                         {"mode": "restricted", "allow": [{"to": "10.1.2.0/24"}, {"to": "10.2.0.1"}, {"to": "8.8.8.8"},
-                         {"to": "0.0.0.0/0"}, {"to": "169.254.169.254"}, {"to": "fd00::1"}, {"to": "example.com"}]}"""), "network."));
+                         {"to": "172.0.0.0/8"}, {"to": "169.254.169.254"}, {"to": "fd00::1"}, {"to": "example.com"}]}"""), "network."));
         assertThat(NetworkJson.errors(refused))
                 .extracting(problem -> problem.substring(0, problem.indexOf(" is not")))
                 .containsExactly(
                         "network.allow[1].to: 10.2.0.1/32",
-                        "network.allow[3].to: 0.0.0.0/0",
+                        "network.allow[3].to: 172.0.0.0/8",
                         "network.allow[4].to: 169.254.169.254/32",
                         "network.allow[5].to: fd00:0:0:0:0:0:0:1/128");
     }
