@@ -26,7 +26,7 @@ class PagesTest {
     private record Step(String command, List<String> expected) {}
 
     @ParameterizedTest
-    @ValueSource(strings = {"quickstart", "sessions", "approvals", "jobs", "secrets"})
+    @ValueSource(strings = {"quickstart", "sessions", "approvals", "jobs", "secrets", "network"})
     void everyCommandOfThePageDoesWhatItSays(String page) throws Exception {
         List<Step> steps = steps(Files.readAllLines(Path.of("../docs/" + page + ".md")));
         assertThat(steps).hasSizeGreaterThan(5);
