@@ -237,10 +237,9 @@ final class Ruleset {
             rules.add("quota name \"all-" + box + "\" drop");
         }
         if (caps.bytesPerSecond() > 0) {
-            // What is over is dropped, which TCP takes for the speed of the way. The kernel lets a second's worth pass
-            // at
-            // once, and the burst on top of it. It hands on packets of up to 64 KiB between the two ends; with less at
-            // once none of those would pass.
+            // What is over is dropped, which TCP takes for the speed of the way. The kernel lets a second's worth
+            // pass at once, and the burst on top of it. It hands on packets of up to 64 KiB between the two ends, of
+            // which none would pass with less at once.
             long burst = Math.max(LEAST_AT_ONCE - caps.bytesPerSecond(), LEAST_BURST);
             add(
                     text,
