@@ -27,7 +27,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A server to be killed in the middle of a job. It says {@code READY <port>}, and {@code AT <moment>} when it has come to
@@ -80,12 +79,14 @@ final class JobKillServer {
     }
 
     private SandboxProvider around(SandboxProvider real) {
-        return proxy(SandboxProvider.class, (method, arguments) -> wrapped(invoke(real, method, arguments)));
+        return proxy(SandboxProvider.class, (method, arguments) -> {
+            Object result = invoke(real, method, arguments);
+            return method.getReturnType() == void.class ? result : wrapped(result);
+        });
     }
 
-    private @Nullable Object wrapped(@Nullable Object result) {
+    private Object wrapped(Object result) {
         return switch (result) {
-            case null -> null; // of what returns nothing
             case Sandbox sandbox -> around(sandbox);
             case Optional<?> optional -> optional.map(this::wrapped);
             case List<?> list -> list.stream().map(this::wrapped).toList();
