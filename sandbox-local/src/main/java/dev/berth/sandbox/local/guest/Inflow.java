@@ -102,11 +102,11 @@ final class Inflow extends InputStream {
         }
     }
 
-    /** The stream breaks off; what was received can still be read. */
+    /** The stream breaks off; what was received can still be read, until it is closed, which does not change why. */
     void fail(SandboxException why) {
         lock.lock();
         try {
-            if (failure == null) {
+            if (failure == null && !closed) {
                 failure = why;
             }
             changed.signalAll();
@@ -153,7 +153,7 @@ final class Inflow extends InputStream {
         try {
             n = awaitBytes(target, offset, length);
             if (closed) {
-                throw new IOException("the stream is closed");
+                throw new IOException(failure == null ? "the stream is closed" : failure.getMessage(), failure);
             }
             if (n == 0 && unread == 0) {
                 if (received >= end) {
