@@ -32,6 +32,12 @@ public interface Agent extends AutoCloseable {
     /** Answers what it {@linkplain AgentEvent.Asked asked}. Nothing happens if it does not wait for that any more. */
     void decide(String question, boolean allowed);
 
+    /**
+     * What it has written down of its conversation, from a byte on: whole records, a few megabytes at most, so that this is
+     * called again until nothing comes. Empty if it writes nothing that it could be given back.
+     */
+    byte[] transcript(long from);
+
     /** Ends its process, and everything that it started in its process group. */
     void end();
 

@@ -24,7 +24,7 @@ class ArchitectureTest {
     /**
      * Which modules may use which. A module of the same name owns the package {@code dev.berth.<name>}; those called
      * {@code sandbox-x} own {@code dev.berth.sandbox.x}, see only {@code sandbox}, and need no line here; those called
-     * {@code archive-x} own {@code dev.berth.archive.x} and share one.
+     * {@code archive-x} and {@code channel-x} own {@code dev.berth.archive.x} and {@code dev.berth.channel.x}, and share one.
      */
     private static final Map<String, Set<String>> ARROWS = Map.ofEntries(
             Map.entry("sandbox", Set.of()),
@@ -33,7 +33,7 @@ class ArchitectureTest {
             Map.entry("archive", Set.of("session", "sandbox")),
             Map.entry("tool", Set.of("session", "sandbox")),
             Map.entry("agent", Set.of("session", "sandbox")),
-            Map.entry("channel", Set.of("session", "sandbox")),
+            Map.entry("channel", Set.of("agent", "session", "sandbox")),
             Map.entry("gateway", Set.of("egress", "tool", "agent", "channel", "session", "sandbox")),
             Map.entry("client", Set.of()),
             Map.entry("bench", Set.of("egress", "gateway", "tool", "session", "sandbox-local", "sandbox")),

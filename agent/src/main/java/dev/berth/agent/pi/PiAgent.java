@@ -48,7 +48,7 @@ final class PiAgent implements Agent, LineChannel.Receiver {
 
     private record Request(String type, CompletableFuture<JsonNode> answer) {}
 
-    private final String conversation;
+    private final PiSessionFile file;
     private final Patience patience;
     private final AgentListener listener;
     private final LineChannel channel;
@@ -66,13 +66,13 @@ final class PiAgent implements Agent, LineChannel.Receiver {
     private volatile boolean alive = true;
 
     private PiAgent(
-            String conversation,
+            PiSessionFile file,
             Patience patience,
             AgentListener listener,
             RunningCommand command,
             long position,
             boolean busy) {
-        this.conversation = conversation;
+        this.file = file;
         this.patience = patience;
         this.listener = listener;
         this.position = position;
@@ -82,8 +82,8 @@ final class PiAgent implements Agent, LineChannel.Receiver {
     }
 
     /** One that was just started. Waits until it answers. */
-    static PiAgent started(String conversation, AgentConfig config, AgentListener listener, RunningCommand command) {
-        PiAgent agent = new PiAgent(conversation, config.patience(), listener, command, 0, false);
+    static PiAgent started(PiSessionFile file, AgentConfig config, AgentListener listener, RunningCommand command) {
+        PiAgent agent = new PiAgent(file, config.patience(), listener, command, 0, false);
         try {
             JsonNode model =
                     agent.ask(request("get_state"), agent.patience.start()).path("model");
@@ -108,13 +108,13 @@ final class PiAgent implements Agent, LineChannel.Receiver {
      * @param from the position from which it is read
      */
     static PiAgent found(
-            String conversation,
+            PiSessionFile file,
             Patience patience,
             AgentListener listener,
             RunningCommand command,
             long from,
             boolean busy) {
-        PiAgent agent = new PiAgent(conversation, patience, listener, command, from, busy);
+        PiAgent agent = new PiAgent(file, patience, listener, command, from, busy);
         try {
             agent.compare(agent.firstState());
             return agent;
@@ -174,7 +174,7 @@ final class PiAgent implements Agent, LineChannel.Receiver {
 
     @Override
     public String conversation() {
-        return conversation;
+        return file.path();
     }
 
     @Override
@@ -417,6 +417,11 @@ final class PiAgent implements Agent, LineChannel.Receiver {
                 listener.lost(why);
             }
         }
+    }
+
+    @Override
+    public byte[] transcript(long from) {
+        return file.lines(from);
     }
 
     @Override

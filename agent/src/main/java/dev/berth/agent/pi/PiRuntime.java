@@ -48,10 +48,11 @@ public final class PiRuntime implements AgentRuntime {
         sandbox.files().makeDirectory(station.workspace());
         sandbox.files().makeDirectory(directory + "/sessions");
         new PiSetup(directory).write(sandbox.files(), station.config(), sandbox.env());
-        new PiSessionFile(sandbox.files(), session).prepare(station.transcript());
+        PiSessionFile file = new PiSessionFile(sandbox.files(), session);
+        file.prepare(station.past()::transcript);
         RunningCommand command = sandbox.start(command(station, directory, session));
         try {
-            return PiAgent.started(session, station.config(), listener, command);
+            return PiAgent.started(file, station.config(), listener, command);
         } catch (SandboxException e) {
             throw switch (command.await(Duration.ZERO).map(Exit::code).orElse(0)) {
                 case LOCKED -> new SandboxException(ErrorCode.CONFLICT, ANOTHER, e);
@@ -96,7 +97,7 @@ public final class PiRuntime implements AgentRuntime {
             // What came after the position and meant nothing may be forgotten already.
             long from = Math.max(position, command.stdoutOldest());
             return PiAgent.found(
-                    sandbox.files().named(DIRECTORY) + SESSION,
+                    new PiSessionFile(sandbox.files(), sandbox.files().named(DIRECTORY) + SESSION),
                     station.config().patience(),
                     listener,
                     sandbox.attach(command.id(), from, command.stderrOldest()),

@@ -7,7 +7,9 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Optional;
+import java.util.function.Supplier;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -22,6 +24,8 @@ final class PiSessionFile {
     /** A line is an entry: a message, perhaps with pictures. */
     private static final int TAIL = 64 << 20;
 
+    private static final int PIECE = 4 << 20;
+
     private final SandboxFiles files;
     private final String path;
 
@@ -30,21 +34,56 @@ final class PiSessionFile {
         this.path = path;
     }
 
+    String path() {
+        return path;
+    }
+
     /** Puts back what was kept outside if the sandbox has none of it that is of use, and repairs the end. */
-    void prepare(Optional<byte[]> kept) {
+    void prepare(Supplier<Optional<byte[]>> outside) {
         long size = size();
         if (size > 0 && !startsWell()) {
             // Set aside, not lost: a person may want to look at it.
             files.move(path, path + ".damaged");
             size = 0;
         }
-        if (size == 0 && kept.isPresent() && kept.get().length > 0) {
-            files.write(path, new ByteArrayInputStream(kept.get()), 0600);
-            size = kept.get().length;
+        if (size == 0) {
+            byte[] kept = outside.get().orElse(new byte[0]);
+            if (kept.length > 0) {
+                files.write(path, new ByteArrayInputStream(kept), 0600);
+            }
+            size = kept.length;
         }
         if (size > 0) {
             cutTornEnd(size);
         }
+    }
+
+    /** The whole lines from a byte on, as many as fit into a piece, or one that is longer. */
+    byte[] lines(long from) {
+        byte[] lines = lines(from, PIECE);
+        return lines.length > 0 || size() - from < PIECE ? lines : lines(from, TAIL);
+    }
+
+    private byte[] lines(long from, int most) {
+        try (InputStream in = files.read(path, from, most)) {
+            byte[] piece = in.readAllBytes();
+            return Arrays.copyOf(piece, whole(piece));
+        } catch (SandboxException e) {
+            if (e.code() == ErrorCode.NOT_FOUND) {
+                return new byte[0]; // nothing was said yet
+            }
+            throw e;
+        } catch (IOException e) {
+            throw SandboxException.unavailable("could not read " + path, e);
+        }
+    }
+
+    private static int whole(byte[] piece) {
+        int whole = piece.length;
+        while (whole > 0 && piece[whole - 1] != '\n') {
+            whole--;
+        }
+        return whole;
     }
 
     private long size() {
@@ -78,10 +117,7 @@ final class PiSessionFile {
         long from = Math.max(0, size - TAIL);
         try (InputStream in = files.read(path, from, TAIL)) {
             byte[] tail = in.readAllBytes();
-            int whole = tail.length;
-            while (whole > 0 && tail[whole - 1] != '\n') {
-                whole--;
-            }
+            int whole = whole(tail);
             if (whole == tail.length || whole == 0) {
                 return;
             }

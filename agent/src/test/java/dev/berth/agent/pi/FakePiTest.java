@@ -11,6 +11,7 @@ import dev.berth.agent.AgentConfig.Patience;
 import dev.berth.agent.AgentEvent;
 import dev.berth.agent.AgentEvent.Outcome;
 import dev.berth.agent.Heard;
+import dev.berth.agent.Past;
 import dev.berth.agent.Station;
 import dev.berth.sandbox.CommandInfo;
 import dev.berth.sandbox.ErrorCode;
@@ -102,8 +103,7 @@ class FakePiTest {
             return new Station(
                     sandbox,
                     "/home/user/work",
-                    Optional.empty(),
-                    Optional.empty(),
+                    Past.NONE,
                     new AgentConfig(
                             "",
                             new Model("fake", "fake", Optional.empty(), "openai-completions", Optional.empty()),

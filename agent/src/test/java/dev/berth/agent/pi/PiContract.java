@@ -11,6 +11,8 @@ import dev.berth.agent.AgentConfig.Patience;
 import dev.berth.agent.AgentEvent;
 import dev.berth.agent.AgentEvent.Outcome;
 import dev.berth.agent.Heard;
+import dev.berth.agent.KeptPast;
+import dev.berth.agent.Past;
 import dev.berth.agent.ScriptedModel;
 import dev.berth.agent.Station;
 import dev.berth.sandbox.Command;
@@ -96,7 +98,7 @@ abstract class PiContract {
         }
 
         Station station() {
-            return new Station(sandbox, WORKSPACE, Optional.empty(), transcript, CONFIG);
+            return new Station(sandbox, WORKSPACE, KeptPast.transcript(transcript), CONFIG);
         }
 
         Agent start() {
@@ -172,8 +174,7 @@ abstract class PiContract {
             Station station = new Station(
                     place.sandbox,
                     WORKSPACE,
-                    Optional.empty(),
-                    Optional.empty(),
+                    Past.NONE,
                     new AgentConfig(
                             "",
                             new Model("nobody", "nothing", Optional.empty(), "openai-completions", Optional.empty()),
