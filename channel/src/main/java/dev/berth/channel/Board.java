@@ -40,9 +40,9 @@ public record Board(
      * @param detail what exactly, such as a command
      */
     public record Card(
-            String approval, String tool, String title, String detail, State state, Optional<String> decidedBy) {
+            String approval, String tool, String title, String detail, Decision state, Optional<String> decidedBy) {
         /** What became of it. */
-        public enum State {
+        public enum Decision {
             REQUESTED,
             APPROVED,
             DENIED,
