@@ -1,5 +1,13 @@
 package dev.berth.gateway;
 
+import dev.berth.agent.AgentRuntime;
+import dev.berth.agent.pi.PiRuntime;
+import dev.berth.agent.run.Choices;
+import dev.berth.agent.run.Runs;
+import dev.berth.gateway.agent.AgentApi;
+import dev.berth.gateway.agent.AgentChoices;
+import dev.berth.gateway.agent.AgentPermissions;
+import dev.berth.gateway.agent.PromptApi;
 import dev.berth.gateway.api.ArtifactApi;
 import dev.berth.gateway.api.Calls;
 import dev.berth.gateway.api.ConfigApi;
@@ -16,6 +24,7 @@ import dev.berth.gateway.api.TenantApi;
 import dev.berth.gateway.api.TerminalApi;
 import dev.berth.gateway.api.ToolApi;
 import dev.berth.gateway.api.UploadApi;
+import dev.berth.gateway.api.Uploads;
 import dev.berth.gateway.api.WebhookApi;
 import dev.berth.gateway.approval.ApprovalApi;
 import dev.berth.gateway.approval.Approvals;
@@ -69,9 +78,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeSet;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -87,6 +98,10 @@ public final class Gateway implements AutoCloseable {
     private final ApiKeys keys;
     private final McpTransport mcp;
     private final Jobs jobs;
+    private final Runs runs;
+    private final AgentChoices choices;
+    private final Approvals approvals;
+    private final Artifacts artifacts;
     private final Webhooks webhooks;
     private final Secrets secrets;
     private final Outbound outbound;
@@ -101,6 +116,10 @@ public final class Gateway implements AutoCloseable {
             ApiKeys keys,
             McpTransport mcp,
             Jobs jobs,
+            Runs runs,
+            AgentChoices choices,
+            Approvals approvals,
+            Artifacts artifacts,
             Webhooks webhooks,
             Secrets secrets,
             Outbound outbound,
@@ -113,6 +132,10 @@ public final class Gateway implements AutoCloseable {
         this.keys = keys;
         this.mcp = mcp;
         this.jobs = jobs;
+        this.runs = runs;
+        this.choices = choices;
+        this.approvals = approvals;
+        this.artifacts = artifacts;
         this.webhooks = webhooks;
         this.secrets = secrets;
         this.outbound = outbound;
@@ -166,6 +189,26 @@ public final class Gateway implements AutoCloseable {
                 new SessionPolicies(sessions, database, book, running, meters, InstantSource.system());
         Outbound outbound = Outbound.open(
                 config.features().outbound(), config.data().resolve("egress"), provider, sessions, policies, book);
+        Map<String, AgentRuntime> runtimes = runtimes();
+        requireRuntime(config, runtimes);
+        AgentChoices choices = new AgentChoices(config.features().agents(), sessions, secrets, networks, database);
+        Runs runs = Runs.open(
+                config.features().agents().runs(),
+                sessions,
+                database,
+                artifacts,
+                runtimes,
+                choices,
+                new AgentPermissions(sessions, approvals),
+                meters);
+        Uploads uploads = new Uploads(sessions);
+        PromptApi prompts = new PromptApi(
+                sessions,
+                runs,
+                choices,
+                uploads,
+                config.tools(),
+                config.server().heartbeat());
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
         endpoints.putAll(new SessionApi(sessions, artifacts, networks).endpoints());
@@ -175,11 +218,13 @@ public final class Gateway implements AutoCloseable {
         endpoints.putAll(new SandboxApi(calls, runner, interpreter, outputs, jobApi, config.tools()).endpoints());
         endpoints.putAll(new FileApi(calls).endpoints());
         endpoints.putAll(new ArtifactApi(artifacts, sessions).endpoints());
-        endpoints.putAll(new UploadApi(calls, sessions).endpoints());
+        endpoints.putAll(new UploadApi(calls, uploads).endpoints());
         endpoints.putAll(new ToolApi(calls, runner, configs, skills, jobApi, contract, config.tools()).endpoints());
         endpoints.putAll(new ConfigApi(configs, sessions, contract, provider.name(), networks).endpoints());
         endpoints.putAll(new SkillApi(skills).endpoints());
         endpoints.putAll(jobApi.endpoints());
+        endpoints.putAll(prompts.endpoints());
+        endpoints.putAll(new AgentApi(choices, sessions, networks, runtimes.keySet()).endpoints());
         endpoints.putAll(new WebhookApi(webhooks).endpoints());
         endpoints.putAll(new KeyApi(keys).endpoints());
         endpoints.putAll(new TenantApi(sessions).endpoints());
@@ -199,6 +244,7 @@ public final class Gateway implements AutoCloseable {
                 .filter(Operation::creates)
                 .forEach(operation ->
                         endpoints.computeIfPresent(operation.id(), (_, endpoint) -> idempotency.around(endpoint)));
+        endpoints.computeIfPresent("prompt", (_, say) -> prompts.told(say));
         McpTransport mcp = new McpTransport();
         mcp.setSessionFactory(new McpApi(endpoints, contract, new ArtifactResources(artifacts)).sessions());
         endpoints.putAll(mcp.endpoints());
@@ -234,11 +280,28 @@ public final class Gateway implements AutoCloseable {
                 keys,
                 mcp,
                 jobs,
+                runs,
+                choices,
+                approvals,
+                artifacts,
                 webhooks,
                 secrets,
                 outbound,
                 resealer,
                 housekeeping);
+    }
+
+    /** All kinds of agents there are, by their names. */
+    private static Map<String, AgentRuntime> runtimes() {
+        return Stream.of(new PiRuntime()).collect(Collectors.toUnmodifiableMap(AgentRuntime::name, it -> it));
+    }
+
+    private static void requireRuntime(GatewayConfig config, Map<String, AgentRuntime> runtimes) {
+        String name = config.features().agents().runtime();
+        if (!runtimes.containsKey(name)) {
+            throw SandboxException.invalid("agent.runtime: there is no runtime '" + name + "'; there are "
+                    + String.join(", ", new TreeSet<>(runtimes.keySet())));
+        }
     }
 
     private static List<SealedColumn> sealed() {
@@ -287,6 +350,30 @@ public final class Gateway implements AutoCloseable {
         return secrets;
     }
 
+    /** What is said to agents, for those who speak for people elsewhere. */
+    public Runs runs() {
+        return runs;
+    }
+
+    /** Where people decide what agents may do. */
+    public Approvals approvals() {
+        return approvals;
+    }
+
+    /** What runs leave for people to see. */
+    public Artifacts artifacts() {
+        return artifacts;
+    }
+
+    /** Which agents sessions have. */
+    public Choices choices() {
+        return choices;
+    }
+
+    public Jobs jobs() {
+        return jobs;
+    }
+
     @Override
     public void close() {
         sessions.signals().close(); // or the server would wait for those who only watch
@@ -295,6 +382,7 @@ public final class Gateway implements AutoCloseable {
         server.close();
         terminals.close();
         housekeeping.shutdownNow();
+        runs.close();
         jobs.close();
         webhooks.close();
         outbound.close();

@@ -1,5 +1,6 @@
 package dev.berth.gateway;
 
+import dev.berth.gateway.agent.AgentsConfig;
 import dev.berth.gateway.auth.OidcConfig;
 import dev.berth.gateway.egress.OutboundConfig;
 import dev.berth.gateway.http.ServerConfig;
@@ -40,6 +41,7 @@ public record GatewayConfig(
      * @param approvalPatience how long a person has to allow a call
      * @param plainSecrets hosts to which secrets may go without TLS
      * @param outbound how the way out of sandboxes finds what is outside
+     * @param agents which agents sessions have that nobody chose another one for
      */
     public record Features(
             ToolSettings tools,
@@ -48,7 +50,8 @@ public record GatewayConfig(
             WebhooksConfig webhooks,
             Duration approvalPatience,
             List<Domain> plainSecrets,
-            OutboundConfig outbound) {}
+            OutboundConfig outbound,
+            AgentsConfig agents) {}
 
     public static final Duration APPROVAL_PATIENCE = Duration.ofMinutes(10);
 
@@ -66,7 +69,8 @@ public record GatewayConfig(
                 WebhooksConfig.DEFAULT,
                 APPROVAL_PATIENCE,
                 List.of(),
-                OutboundConfig.DEFAULT);
+                OutboundConfig.DEFAULT,
+                AgentsConfig.DEFAULT);
         return new GatewayConfig(server, data, adminKey, sealingKeys, 0, 0, Optional.empty(), usual);
     }
 
@@ -101,7 +105,8 @@ public record GatewayConfig(
                 features.webhooks,
                 features.approvalPatience,
                 features.plainSecrets,
-                features.outbound));
+                features.outbound,
+                features.agents));
     }
 
     public GatewayConfig withArtifacts(ArtifactsConfig kept) {
@@ -112,7 +117,8 @@ public record GatewayConfig(
                 features.webhooks,
                 features.approvalPatience,
                 features.plainSecrets,
-                features.outbound));
+                features.outbound,
+                features.agents));
     }
 
     public GatewayConfig withJobs(JobsConfig jobs) {
@@ -123,7 +129,8 @@ public record GatewayConfig(
                 features.webhooks,
                 features.approvalPatience,
                 features.plainSecrets,
-                features.outbound));
+                features.outbound,
+                features.agents));
     }
 
     public GatewayConfig withWebhooks(WebhooksConfig webhooks) {
@@ -134,7 +141,8 @@ public record GatewayConfig(
                 webhooks,
                 features.approvalPatience,
                 features.plainSecrets,
-                features.outbound));
+                features.outbound,
+                features.agents));
     }
 
     public GatewayConfig withApprovalPatience(Duration patience) {
@@ -145,7 +153,8 @@ public record GatewayConfig(
                 features.webhooks,
                 patience,
                 features.plainSecrets,
-                features.outbound));
+                features.outbound,
+                features.agents));
     }
 
     public GatewayConfig withPlainSecrets(List<Domain> hosts) {
@@ -156,7 +165,8 @@ public record GatewayConfig(
                 features.webhooks,
                 features.approvalPatience,
                 hosts,
-                features.outbound));
+                features.outbound,
+                features.agents));
     }
 
     public GatewayConfig withOutbound(OutboundConfig outbound) {
@@ -167,7 +177,20 @@ public record GatewayConfig(
                 features.webhooks,
                 features.approvalPatience,
                 features.plainSecrets,
-                outbound));
+                outbound,
+                features.agents));
+    }
+
+    public GatewayConfig withAgents(AgentsConfig agents) {
+        return with(new Features(
+                features.tools,
+                features.artifacts,
+                features.jobs,
+                features.webhooks,
+                features.approvalPatience,
+                features.plainSecrets,
+                features.outbound,
+                agents));
     }
 
     private GatewayConfig with(Features changed) {

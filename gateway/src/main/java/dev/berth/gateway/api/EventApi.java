@@ -135,7 +135,7 @@ public final class EventApi {
         int dot = type.indexOf('.');
         String area = dot < 0 ? type : type.substring(0, dot);
         return switch (area) {
-            case "tool", "output", "job", "approval", "artifact", "terminal" -> area;
+            case "tool", "output", "job", "approval", "artifact", "terminal", "run" -> area;
             case "turn", "checkpoint" -> "turn";
             default -> "state";
         };

@@ -87,17 +87,17 @@ public final class SessionApi {
     }
 
     /** The one in the path, whether it is there or not. */
-    static SessionKey key(Exchange exchange) {
+    public static SessionKey key(Exchange exchange) {
         Optional<String> tenant = exchange.query("tenant_id");
         return key(exchange.caller(), tenant, exchange.path("session_id"));
     }
 
-    static SandboxException unknown() {
+    public static SandboxException unknown() {
         return SandboxException.notFound("there is no such session");
     }
 
     /** One that is there. */
-    static SessionInfo known(Sessions sessions, SessionKey key) {
+    public static SessionInfo known(Sessions sessions, SessionKey key) {
         return sessions.find(key).filter(info -> THERE.contains(info.state())).orElseThrow(SessionApi::unknown);
     }
 

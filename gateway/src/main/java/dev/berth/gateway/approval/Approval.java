@@ -13,6 +13,8 @@ import tools.jackson.databind.node.ObjectNode;
  *
  * @param session empty for a call in a computer of its own
  * @param operation of the contract, with the parameters of its path and its body, to be made again
+ * @param run of an agent that asks by itself; then there is no call to make, and the body is what its tool is given
+ * @param title what it wants to do, in one line
  * @param status of HTTP, of what the call was answered with
  */
 record Approval(
@@ -31,8 +33,15 @@ record Approval(
         Optional<String> decidedBy,
         Optional<Instant> decidedAt,
         Optional<String> reason,
+        Optional<String> run,
+        Optional<String> title,
         int status,
         @Nullable JsonNode result) {
+
+    /** Whether nothing will change any more. */
+    boolean ended() {
+        return state.ended() || (run.isPresent() && state == State.APPROVED);
+    }
 
     enum State {
         PENDING,
@@ -47,8 +56,7 @@ record Approval(
             return valueOf(name.toUpperCase(Locale.ROOT));
         }
 
-        /** Whether nothing will change any more. */
-        boolean ended() {
+        private boolean ended() {
             return switch (this) {
                 case PENDING, APPROVED, RUNNING -> false;
                 case DONE, DENIED, EXPIRED, FAILED -> true;

@@ -25,6 +25,7 @@ import tools.jackson.databind.node.ObjectNode;
 final class ApprovalTable {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static final int MOST = 1000;
+    private static final int LEFT = 100;
 
     static final List<SealedColumn> SEALED = List.of(sealed("body"), sealed("result"));
 
@@ -56,6 +57,39 @@ final class ApprovalTable {
                 .execute());
     }
 
+    /** Whether it was not asked before. */
+    boolean insert(String id, AgentQuestion question, Duration patience) {
+        byte[] body = sealer.seal(place(id, "body"), JSON.writeValueAsString(question.arguments()));
+        return database.query(handle -> handle.createUpdate("""
+                                INSERT INTO approvals
+                                    (id, tenant, session, tool, operation, path, body, request_id, requested_by, expires_at,
+                                        run, question, title)
+                                VALUES (:id, :tenant, :session, :tool, 'agent', '{}', :body, :run, :by,
+                                    now() + :ms * interval '1 millisecond', :run, :question, :title)
+                                ON CONFLICT (run, question) WHERE run IS NOT NULL DO NOTHING""")
+                        .bind("id", id)
+                        .bind("tenant", question.session().tenant())
+                        .bind("session", question.session().id())
+                        .bind("tool", question.tool())
+                        .bind("body", body)
+                        .bind("run", question.run())
+                        .bind("by", question.actor())
+                        .bind("ms", patience.toMillis())
+                        .bind("question", question.id())
+                        .bind("title", question.title())
+                        .execute())
+                == 1;
+    }
+
+    Optional<Approval> find(String run, String question) {
+        return database.query(
+                handle -> handle.createQuery("SELECT * FROM approvals WHERE run = :run AND question = :question")
+                        .bind("run", run)
+                        .bind("question", question)
+                        .map((row, _) -> approval(row))
+                        .findOne());
+    }
+
     Optional<Approval> find(String id) {
         return database.query(handle -> handle.createQuery("SELECT * FROM approvals WHERE id = :id")
                 .bind("id", id)
@@ -82,7 +116,7 @@ final class ApprovalTable {
     boolean decide(String id, State decision, String who, Optional<String> reason) {
         return database.query(handle -> handle.createUpdate("""
                                 UPDATE approvals SET state = :state, decided_by = :who, decided_at = now(), reason = :reason,
-                                    ended_at = CASE WHEN :state = 'denied' THEN now() END
+                                    ended_at = CASE WHEN :state = 'denied' OR run IS NOT NULL THEN now() END
                                 WHERE id = :id AND state = 'pending' AND expires_at > now()""")
                         .bind("state", decision.toString())
                         .bind("who", who)
@@ -101,6 +135,16 @@ final class ApprovalTable {
                         .bind("id", id)
                         .execute())
                 == 1;
+    }
+
+    /** Calls that were allowed, and that nobody makes yet. */
+    List<Approval> left() {
+        return database.query(handle -> handle.createQuery("""
+                        SELECT * FROM approvals WHERE state = 'approved' AND run IS NULL
+                        ORDER BY requested_at DESC LIMIT :limit""")
+                .bind("limit", LEFT)
+                .map((row, _) -> approval(row))
+                .list());
     }
 
     void renew(String id, Duration lease) {
@@ -188,6 +232,8 @@ final class ApprovalTable {
                 Optional.ofNullable(row.getString("decided_by")),
                 time(row, "decided_at"),
                 Optional.ofNullable(row.getString("reason")),
+                Optional.ofNullable(row.getString("run")),
+                Optional.ofNullable(row.getString("title")),
                 row.getInt("status"),
                 result == null ? null : JSON.readTree(sealer.open(place(id, "result"), result)));
     }

@@ -1,5 +1,6 @@
 package dev.berth.gateway.approval;
 
+import dev.berth.agent.run.RunEvent;
 import dev.berth.gateway.approval.Approval.State;
 import dev.berth.gateway.auth.Caller;
 import dev.berth.gateway.auth.Scope;
@@ -8,6 +9,7 @@ import dev.berth.gateway.config.Sealer;
 import dev.berth.gateway.http.Answer;
 import dev.berth.gateway.http.Endpoint;
 import dev.berth.gateway.http.Exchange;
+import dev.berth.gateway.http.Prefer;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.session.SessionEvent;
@@ -35,12 +37,12 @@ import tools.jackson.databind.json.JsonMapper;
  * Asks people before calls are made that a session wants to be asked for. The request is written down; when it is allowed,
  * the server that hears of it makes the call and writes down what came of it. Whoever made the request waits for that, or
  * comes back for it: in either case it is the row that tells, so neither a client nor a server that goes away loses it.
+ *
+ * <p>What an agent asks is decided in the same way. There the agent acts, so the decision is all that comes of it.
  */
 public final class Approvals {
     private static final Logger LOG = LoggerFactory.getLogger(Approvals.class);
     private static final JsonMapper JSON = JsonMapper.builder().build();
-    /** How long a call waits for its answer if it does not say so itself. */
-    private static final Duration WAIT = Duration.ofSeconds(55);
     /** Somebody who waits looks by himself after this. */
     private static final Duration LOOK = Duration.ofSeconds(10);
 
@@ -82,10 +84,34 @@ public final class Approvals {
         return table.granted(key, tool);
     }
 
-    private Answer ask(Exchange exchange, ApprovalNeeded needed) throws InterruptedException {
+    private String newId() {
         byte[] bytes = new byte[16];
         random.nextBytes(bytes);
-        String id = "apr_" + HexFormat.of().formatHex(bytes);
+        return "apr_" + HexFormat.of().formatHex(bytes);
+    }
+
+    /**
+     * Asks whether an agent may do something, and waits for as long as a person has to decide. A question that was asked
+     * before, by this server or another, is the same question.
+     *
+     * @throws InterruptedException if this server stops before there is an answer
+     */
+    public boolean ask(AgentQuestion question) throws InterruptedException {
+        String id = newId();
+        boolean first = table.insert(id, question, patience);
+        Approval asked = table.find(question.run(), question.id()).orElseThrow(Approvals::unknown);
+        if (first) {
+            log(asked, "approval.requested", question.actor(), question.detail());
+        }
+        Approval answered = await(asked, Instant.MAX);
+        if (answered.state() == State.PENDING) {
+            throw new InterruptedException("the server stops");
+        }
+        return answered.state() == State.APPROVED;
+    }
+
+    private Answer ask(Exchange exchange, ApprovalNeeded needed) throws InterruptedException {
+        String id = newId();
         String tenant = needed.session()
                 .map(SessionKey::tenant)
                 .orElse(exchange.caller().tenant());
@@ -126,30 +152,17 @@ public final class Approvals {
                         result.path("detail").asString());
     }
 
-    /** RFC 7240: {@code Prefer: wait=10}, or {@code respond-async} for not at all. A stream waits for as long as it takes. */
+    /** A stream waits for as long as it takes. */
     private Duration wait(Exchange exchange) {
-        if (exchange.wantsEvents()) {
-            return patience.plus(Duration.ofDays(1));
-        }
-        String prefer = exchange.header("Prefer").orElse("");
-        for (String part : prefer.split("[,;]", -1)) {
-            String preference = part.strip();
-            if (preference.equals("respond-async")) {
-                return Duration.ZERO;
-            }
-            if (preference.matches("wait=[0-9]{1,4}")) {
-                return Duration.ofSeconds(Integer.parseInt(preference.substring(5)));
-            }
-        }
-        return WAIT;
+        return exchange.wantsEvents() ? patience.plus(Duration.ofDays(1)) : Prefer.wait(exchange);
     }
 
     private Approval await(Approval asked, Instant until) throws InterruptedException {
         try (Signals.Waiter waiter = sessions.signals().waiter(topic(asked.id()))) {
             while (true) {
                 Approval now = table.find(asked.id()).orElseThrow(Approvals::unknown);
-                Duration left = Duration.between(Instant.now(), until);
-                if (now.state().ended() || !left.isPositive() || waiter.ended()) {
+                Duration left = until.equals(Instant.MAX) ? LOOK : Duration.between(Instant.now(), until);
+                if (now.ended() || !left.isPositive() || waiter.ended()) {
                     return now;
                 }
                 if (now.state() == State.PENDING && !now.expiresAt().isAfter(Instant.now())) {
@@ -169,32 +182,62 @@ public final class Approvals {
 
     // ---- deciding ------------------------------------------------------------------------------------------------
 
-    enum Decision {
+    /** What a person says. */
+    public enum Decision {
         APPROVE,
         DENY,
         ALWAYS
     }
 
     Approval decide(Caller who, String id, Decision decision, Optional<String> reason) {
-        Approval approval = get(who, id);
+        return decide(get(who, id), who.name(), decision, reason);
+    }
+
+    /**
+     * Decides for a person whom a channel knows, about something in a session that the person may talk in.
+     *
+     * @param who how the person is called in the log
+     * @throws SandboxException {@code not_found} if there is no such question in this session, {@code conflict} if it was
+     *     decided already
+     */
+    public void decide(SessionKey session, String id, String who, Decision decision) {
+        decide(find(session, id).orElseThrow(Approvals::unknown), who, decision, Optional.empty());
+    }
+
+    /** On whose message somebody acts who waits for this; empty if nobody waits in this session for what has this id. */
+    public Optional<String> requester(SessionKey session, String id) {
+        return find(session, id)
+                .filter(approval -> approval.state() == State.PENDING)
+                .map(Approval::requestedBy);
+    }
+
+    private Optional<Approval> find(SessionKey session, String id) {
+        return table.find(id)
+                .filter(it -> it.tenant().equals(session.tenant())
+                        && it.session().filter(session.id()::equals).isPresent());
+    }
+
+    private Approval decide(Approval approval, String who, Decision decision, Optional<String> reason) {
+        String id = approval.id();
         State wanted = decision == Decision.DENY ? State.DENIED : State.APPROVED;
         if (decision == Decision.ALWAYS && approval.session().isEmpty()) {
             throw SandboxException.invalid(
                     "this call has no session that anything could be allowed for; approve it alone");
         }
-        if (!table.decide(id, wanted, who.name(), reason)) {
+        if (!table.decide(id, wanted, who, reason)) {
             sweep(); // one that has just run out should say so
-            throw SandboxException.conflict("this was " + get(who, id).state() + " already");
+            throw SandboxException.conflict(
+                    "this was " + table.find(id).orElseThrow(Approvals::unknown).state() + " already");
         }
         if (decision == Decision.ALWAYS) {
-            table.grant(approval.tenant(), approval.session().orElseThrow(), approval.tool(), who.name());
+            table.grant(approval.tenant(), approval.session().orElseThrow(), approval.tool(), who);
         }
-        log(approval, decision == Decision.DENY ? "approval.denied" : "approval.approved", who.name());
+        log(approval, decision == Decision.DENY ? "approval.denied" : "approval.approved", who);
         sessions.signals().tell(topic(id));
-        if (wanted == State.APPROVED) {
+        if (wanted == State.APPROVED && approval.run().isEmpty()) {
             Thread.ofVirtual().name("approved " + id).start(() -> make(approval));
         }
-        return get(who, id);
+        return table.find(id).orElseThrow(Approvals::unknown);
     }
 
     /** Makes the call, unless somebody else does. */
@@ -249,19 +292,28 @@ public final class Approvals {
             log(abandoned, "approval.ended", SessionEvent.BERTH);
             sessions.signals().tell(topic(abandoned.id()));
         }
-        for (Approval left : table.list(Optional.empty(), Optional.of(State.APPROVED), Optional.empty(), 100)) {
+        for (Approval left : table.left()) {
             Thread.ofVirtual().name("approved " + left.id()).start(() -> make(left));
         }
         table.forget(KEPT);
     }
 
     private void log(Approval approval, String type, String actor) {
+        log(approval, type, actor, "");
+    }
+
+    private void log(Approval approval, String type, String actor, String detail) {
+        Map<String, Object> facts = new HashMap<>();
+        facts.put("approval_id", approval.id());
+        facts.put("tool", approval.tool());
+        approval.run().ifPresent(run -> facts.put(RunEvent.RUN, run));
+        approval.title().ifPresent(title -> facts.put("title", title));
+        if (!detail.isEmpty()) {
+            facts.put("detail", detail);
+        }
         approval.session()
                 .ifPresent(session -> sessions.events()
-                        .append(
-                                SessionKey.of(approval.tenant(), session),
-                                new SessionEvent(
-                                        type, actor, Map.of("approval_id", approval.id(), "tool", approval.tool()))));
+                        .append(SessionKey.of(approval.tenant(), session), new SessionEvent(type, actor, facts)));
     }
 
     private static String topic(String id) {
@@ -289,7 +341,9 @@ public final class Approvals {
         shown.put("approval_id", approval.id());
         shown.put("tenant_id", approval.tenant());
         approval.session().ifPresent(session -> shown.put("session_id", session));
+        approval.run().ifPresent(run -> shown.put("run_id", run));
         shown.put("tool", approval.tool());
+        approval.title().ifPresent(title -> shown.put("title", title));
         shown.put("input", approval.body());
         shown.put("state", approval.state().toString());
         shown.put("requested_by", approval.requestedBy());

@@ -40,7 +40,18 @@ public final class Networks {
      *     else, such as secrets that the tenant has not
      */
     public Network read(String tenant, JsonNode json, String place) {
-        Network network = placed(place, () -> opened(NetworkJson.read(json)));
+        Network network = placed(place, () -> NetworkJson.read(json));
+        check(tenant, network, place);
+        return network;
+    }
+
+    /**
+     * The same for a network that was not asked for as such.
+     *
+     * @throws SandboxException as {@link #read} has it
+     */
+    public void check(String tenant, Network network, String place) {
+        placed(place, () -> opened(network));
         if (!network.secrets().isEmpty()) {
             placed(place + "secrets: ", () -> {
                 secrets.check(tenant, network.secrets());
@@ -48,7 +59,6 @@ public final class Networks {
             });
         }
         requireSupported(network);
-        return network;
     }
 
     /** Refuses what leads to the operator's own networks, unless the operator has opened it. */

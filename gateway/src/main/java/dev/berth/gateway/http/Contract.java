@@ -29,8 +29,17 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 public final class Contract {
     private static final String RESOURCE = "/dev/berth/gateway/openapi.yaml";
     /** Each has paths and components of its own, and may refer to those of all others. */
-    private static final List<String> PARTS =
-            List.of("sessions", "events", "jobs", "approvals", "artifacts", "terminals", "previews", "mcp", "secrets");
+    private static final List<String> PARTS = List.of(
+            "sessions",
+            "events",
+            "jobs",
+            "approvals",
+            "artifacts",
+            "terminals",
+            "previews",
+            "mcp",
+            "secrets",
+            "agents");
 
     /**
      * One operation.
