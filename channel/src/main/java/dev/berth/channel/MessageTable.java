@@ -4,6 +4,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import org.jdbi.v3.core.Handle;
@@ -148,12 +149,13 @@ final class MessageTable {
     }
 
     /** Takes what servers that are gone have left, and returns the places where this one has something to say. */
-    static List<Long> claim(Handle handle, String owner, Duration lease) {
+    static List<Long> claim(Handle handle, Collection<String> channels, String owner, Duration lease) {
         handle.createUpdate("""
                         UPDATE channel_messages SET owner = :owner, lease_until = now() + :lease * interval '1 millisecond'
-                        WHERE state IN ('received', 'saying') AND lease_until < now()""")
+                        WHERE state IN ('received', 'saying') AND lease_until < now() AND channel = ANY (:channels)""")
                 .bind("owner", owner)
                 .bind("lease", lease.toMillis())
+                .bindArray("channels", String.class, List.copyOf(channels))
                 .execute();
         return handle.createQuery("""
                         SELECT DISTINCT place FROM channel_messages

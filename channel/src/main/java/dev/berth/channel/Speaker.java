@@ -65,7 +65,10 @@ final class Speaker {
                 .query(handle -> {
                     MessageTable.renew(handle, parts.server(), parts.config().lease());
                     return MessageTable.claim(
-                            handle, parts.server(), parts.config().lease());
+                            handle,
+                            parts.channels().names(),
+                            parts.server(),
+                            parts.config().lease());
                 })
                 .forEach(this::speak);
     }
