@@ -1,0 +1,6 @@
+package dev.berth.channel;
+
+/** The rules of every workspace. */
+public interface Rulebook {
+    Rules of(String channel, String workspace);
+}
