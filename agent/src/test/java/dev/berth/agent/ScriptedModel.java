@@ -111,6 +111,14 @@ public final class ScriptedModel implements Outlet {
         });
     }
 
+    /** Whatever it is, with its head. */
+    public ScriptedModel answers(int status, String type, String headers, String body) {
+        return then(output -> {
+            head(output, status, type, headers);
+            output.write(body.getBytes(UTF_8));
+        });
+    }
+
     public ScriptedModel saysGarbage() {
         return then(output -> {
             begin(output);
@@ -134,8 +142,13 @@ public final class ScriptedModel implements Outlet {
 
     @Override
     public void take(Sandbox sandbox, Connection connection) {
-        try (InputStream input = new BufferedInputStream(connection.input());
-                OutputStream output = connection.output()) {
+        take(connection.input(), connection.output());
+    }
+
+    /** Answers one request. */
+    void take(InputStream in, OutputStream out) {
+        try (InputStream input = new BufferedInputStream(in);
+                OutputStream output = out) {
             String head = head(input);
             if (head.startsWith("CONNECT ")) {
                 output.write("HTTP/1.1 200 OK\r\n\r\n".getBytes(UTF_8));
