@@ -70,7 +70,16 @@ public final class LineChannel implements AutoCloseable {
 
     /** Sends a record. Waits while the process does not read. */
     public void send(ObjectNode record) {
-        byte[] line = (JSON.writeValueAsString(record) + "\n").getBytes(StandardCharsets.UTF_8);
+        write(JSON.writeValueAsString(record) + "\n");
+    }
+
+    /** Ends a line that a server before this one may have left half. An empty one means nothing. */
+    public void endLine() {
+        write("\n");
+    }
+
+    private void write(String text) {
+        byte[] line = text.getBytes(StandardCharsets.UTF_8);
         writing.lock();
         try {
             OutputStream stdin = command.stdin();

@@ -14,7 +14,7 @@ import java.util.Optional;
  * the others in case that this server is killed. A line that is longer than the sandbox keeps is read all the same; that
  * one can be lost then.
  */
-final class LineReader {
+public final class LineReader {
     /** What the sandbox keeps behind a mark. */
     private static final int HELD = 64 << 10;
 
@@ -30,7 +30,7 @@ final class LineReader {
     private int sinceMark;
     private boolean tooLong;
 
-    LineReader(InputStream in, long position, int longest) {
+    public LineReader(InputStream in, long position, int longest) {
         this.in = in.markSupported() ? in : new BufferedInputStream(in);
         this.position = position;
         this.longest = longest;
@@ -38,7 +38,7 @@ final class LineReader {
     }
 
     /** The next line without its end, empty at the end of the stream. A line that is too long is passed over. */
-    Optional<byte[]> next() throws IOException {
+    public Optional<byte[]> next() throws IOException {
         while (true) {
             int from = next;
             while (next < end && chunk[next] != '\n') {
@@ -83,12 +83,12 @@ final class LineReader {
     }
 
     /** Where the last line ended. */
-    long position() {
+    public long position() {
         return position;
     }
 
     /** Everything up to the last line is worked off, and need not be kept. */
-    void done() throws IOException {
+    public void done() throws IOException {
         if (next == end) {
             mark();
         } else if (sinceMark + CHUNK > HELD) {
