@@ -2,7 +2,6 @@ package dev.berth.gateway;
 
 import dev.berth.agent.AgentRuntime;
 import dev.berth.agent.pi.PiRuntime;
-import dev.berth.agent.run.Choices;
 import dev.berth.agent.run.Runs;
 import dev.berth.gateway.agent.AgentApi;
 import dev.berth.gateway.agent.AgentChoices;
@@ -33,6 +32,7 @@ import dev.berth.gateway.auth.ApiKeys;
 import dev.berth.gateway.auth.Authenticator;
 import dev.berth.gateway.auth.OidcTokens;
 import dev.berth.gateway.auth.RateLimits;
+import dev.berth.gateway.channel.Talk;
 import dev.berth.gateway.config.Resealing;
 import dev.berth.gateway.config.SandboxConfigs;
 import dev.berth.gateway.config.SealedColumn;
@@ -99,9 +99,8 @@ public final class Gateway implements AutoCloseable {
     private final McpTransport mcp;
     private final Jobs jobs;
     private final Runs runs;
-    private final AgentChoices choices;
-    private final Approvals approvals;
-    private final Artifacts artifacts;
+    private final Talk talk;
+    private final Sealer sealer;
     private final Webhooks webhooks;
     private final Secrets secrets;
     private final Outbound outbound;
@@ -117,9 +116,8 @@ public final class Gateway implements AutoCloseable {
             McpTransport mcp,
             Jobs jobs,
             Runs runs,
-            AgentChoices choices,
-            Approvals approvals,
-            Artifacts artifacts,
+            Talk talk,
+            Sealer sealer,
             Webhooks webhooks,
             Secrets secrets,
             Outbound outbound,
@@ -133,9 +131,8 @@ public final class Gateway implements AutoCloseable {
         this.mcp = mcp;
         this.jobs = jobs;
         this.runs = runs;
-        this.choices = choices;
-        this.approvals = approvals;
-        this.artifacts = artifacts;
+        this.talk = talk;
+        this.sealer = sealer;
         this.webhooks = webhooks;
         this.secrets = secrets;
         this.outbound = outbound;
@@ -152,7 +149,8 @@ public final class Gateway implements AutoCloseable {
         Contract contract = Contract.load();
         ApiKeys keys = new ApiKeys(database);
         Sealer sealer = new Sealer(config.sealingKeys().get());
-        Resealing resealing = new Resealing(database, sealer, sealed());
+        Resealing resealing =
+                new Resealing(database, sealer, sealed(config.features().sealed()));
         Secrets secrets = new Secrets(database, sealer, config.features().plainSecrets(), InstantSource.system());
         SandboxConfigs configs = new SandboxConfigs(database, sealer, InstantSource.system());
         Skills skills = new Skills(database);
@@ -201,6 +199,8 @@ public final class Gateway implements AutoCloseable {
                 choices,
                 new AgentPermissions(sessions, approvals),
                 meters);
+        Talk talk = Talk.open(
+                config.features().channels(), approvals, runs, choices, sessions, artifacts, jobs, database, random);
         Uploads uploads = new Uploads(sessions);
         PromptApi prompts = new PromptApi(
                 sessions,
@@ -224,6 +224,7 @@ public final class Gateway implements AutoCloseable {
         endpoints.putAll(new SkillApi(skills).endpoints());
         endpoints.putAll(jobApi.endpoints());
         endpoints.putAll(prompts.endpoints());
+        endpoints.putAll(talk.doors().endpoints());
         endpoints.putAll(new AgentApi(choices, sessions, networks, runtimes.keySet()).endpoints());
         endpoints.putAll(new WebhookApi(webhooks).endpoints());
         endpoints.putAll(new KeyApi(keys).endpoints());
@@ -281,9 +282,8 @@ public final class Gateway implements AutoCloseable {
                 mcp,
                 jobs,
                 runs,
-                choices,
-                approvals,
-                artifacts,
+                talk,
+                sealer,
                 webhooks,
                 secrets,
                 outbound,
@@ -304,8 +304,9 @@ public final class Gateway implements AutoCloseable {
         }
     }
 
-    private static List<SealedColumn> sealed() {
+    private static List<SealedColumn> sealed(List<SealedColumn> byOthers) {
         return Stream.of(
+                        byOthers,
                         List.of(SandboxConfigs.SEALED, Webhooks.SEALED, Idempotency.SEALED),
                         Approvals.SEALED,
                         Secrets.SEALED)
@@ -350,28 +351,14 @@ public final class Gateway implements AutoCloseable {
         return secrets;
     }
 
-    /** What is said to agents, for those who speak for people elsewhere. */
-    public Runs runs() {
-        return runs;
+    /** Where people talk to agents. */
+    public Talk talk() {
+        return talk;
     }
 
-    /** Where people decide what agents may do. */
-    public Approvals approvals() {
-        return approvals;
-    }
-
-    /** What runs leave for people to see. */
-    public Artifacts artifacts() {
-        return artifacts;
-    }
-
-    /** Which agents sessions have. */
-    public Choices choices() {
-        return choices;
-    }
-
-    public Jobs jobs() {
-        return jobs;
+    /** By which channels keep their tokens. */
+    public Sealer sealer() {
+        return sealer;
     }
 
     @Override
@@ -382,6 +369,7 @@ public final class Gateway implements AutoCloseable {
         server.close();
         terminals.close();
         housekeeping.shutdownNow();
+        talk.close();
         runs.close();
         jobs.close();
         webhooks.close();

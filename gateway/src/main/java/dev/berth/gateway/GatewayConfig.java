@@ -2,6 +2,8 @@ package dev.berth.gateway;
 
 import dev.berth.gateway.agent.AgentsConfig;
 import dev.berth.gateway.auth.OidcConfig;
+import dev.berth.gateway.channel.ChannelsConfig;
+import dev.berth.gateway.config.SealedColumn;
 import dev.berth.gateway.egress.OutboundConfig;
 import dev.berth.gateway.http.ServerConfig;
 import dev.berth.gateway.webhook.WebhooksConfig;
@@ -42,6 +44,8 @@ public record GatewayConfig(
      * @param plainSecrets hosts to which secrets may go without TLS
      * @param outbound how the way out of sandboxes finds what is outside
      * @param agents which agents sessions have that nobody chose another one for
+     * @param channels where people talk to them
+     * @param sealed what others have sealed with the keys of this
      */
     public record Features(
             ToolSettings tools,
@@ -51,7 +55,9 @@ public record GatewayConfig(
             Duration approvalPatience,
             List<Domain> plainSecrets,
             OutboundConfig outbound,
-            AgentsConfig agents) {}
+            AgentsConfig agents,
+            ChannelsConfig channels,
+            List<SealedColumn> sealed) {}
 
     public static final Duration APPROVAL_PATIENCE = Duration.ofMinutes(10);
 
@@ -70,7 +76,9 @@ public record GatewayConfig(
                 APPROVAL_PATIENCE,
                 List.of(),
                 OutboundConfig.DEFAULT,
-                AgentsConfig.DEFAULT);
+                AgentsConfig.DEFAULT,
+                ChannelsConfig.DEFAULT,
+                List.of());
         return new GatewayConfig(server, data, adminKey, sealingKeys, 0, 0, Optional.empty(), usual);
     }
 
@@ -106,7 +114,9 @@ public record GatewayConfig(
                 features.approvalPatience,
                 features.plainSecrets,
                 features.outbound,
-                features.agents));
+                features.agents,
+                features.channels,
+                features.sealed));
     }
 
     public GatewayConfig withArtifacts(ArtifactsConfig kept) {
@@ -118,7 +128,9 @@ public record GatewayConfig(
                 features.approvalPatience,
                 features.plainSecrets,
                 features.outbound,
-                features.agents));
+                features.agents,
+                features.channels,
+                features.sealed));
     }
 
     public GatewayConfig withJobs(JobsConfig jobs) {
@@ -130,7 +142,9 @@ public record GatewayConfig(
                 features.approvalPatience,
                 features.plainSecrets,
                 features.outbound,
-                features.agents));
+                features.agents,
+                features.channels,
+                features.sealed));
     }
 
     public GatewayConfig withWebhooks(WebhooksConfig webhooks) {
@@ -142,7 +156,9 @@ public record GatewayConfig(
                 features.approvalPatience,
                 features.plainSecrets,
                 features.outbound,
-                features.agents));
+                features.agents,
+                features.channels,
+                features.sealed));
     }
 
     public GatewayConfig withApprovalPatience(Duration patience) {
@@ -154,7 +170,9 @@ public record GatewayConfig(
                 patience,
                 features.plainSecrets,
                 features.outbound,
-                features.agents));
+                features.agents,
+                features.channels,
+                features.sealed));
     }
 
     public GatewayConfig withPlainSecrets(List<Domain> hosts) {
@@ -166,7 +184,9 @@ public record GatewayConfig(
                 features.approvalPatience,
                 hosts,
                 features.outbound,
-                features.agents));
+                features.agents,
+                features.channels,
+                features.sealed));
     }
 
     public GatewayConfig withOutbound(OutboundConfig outbound) {
@@ -178,7 +198,9 @@ public record GatewayConfig(
                 features.approvalPatience,
                 features.plainSecrets,
                 outbound,
-                features.agents));
+                features.agents,
+                features.channels,
+                features.sealed));
     }
 
     public GatewayConfig withAgents(AgentsConfig agents) {
@@ -190,7 +212,24 @@ public record GatewayConfig(
                 features.approvalPatience,
                 features.plainSecrets,
                 features.outbound,
-                agents));
+                agents,
+                features.channels,
+                features.sealed));
+    }
+
+    /** @param sealed what channels of other modules keep in the database, sealed with {@link Gateway#sealer} */
+    public GatewayConfig withChannels(ChannelsConfig channels, List<SealedColumn> sealed) {
+        return with(new Features(
+                features.tools,
+                features.artifacts,
+                features.jobs,
+                features.webhooks,
+                features.approvalPatience,
+                features.plainSecrets,
+                features.outbound,
+                features.agents,
+                channels,
+                List.copyOf(sealed)));
     }
 
     private GatewayConfig with(Features changed) {

@@ -216,7 +216,8 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
                     && option.path("id").asString("").equals("model")
                     && option.path("options")
                             .valueStream()
-                            .noneMatch(choice -> choice.path("value").asString("").equals(model.get()))) {
+                            .noneMatch(
+                                    choice -> choice.path("value").asString("").equals(model.get()))) {
                 throw SandboxException.unavailable("the agent does not know the model " + model.get()
                         + "; check its name, and whether it needs a url" + wire().complaint());
             }
@@ -405,8 +406,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
                         blocks.addObject().put("type", "text").put("text", retold);
                     }
                 }
-                saying.forEach(
-                        text -> blocks.addObject().put("type", "text").put("text", plain(text)));
+                saying.forEach(text -> blocks.addObject().put("type", "text").put("text", plain(text)));
             }
             send(Rpc.request(id, "session/prompt", params));
             synchronized (this) {

@@ -122,12 +122,14 @@ public final class FakeSlack implements AutoCloseable {
 
     /** An app in Socket Mode, in the one workspace. */
     public SlackConfig socketConfig() {
-        return SlackConfig.socket(APP_TOKEN, Optional.of(BOT_TOKEN), Optional.empty()).at(api());
+        return SlackConfig.socket(APP_TOKEN, Optional.of(BOT_TOKEN), Optional.empty())
+                .at(api());
     }
 
     /** An app that gets requests, in the one workspace. */
     public SlackConfig httpConfig() {
-        return SlackConfig.http(SIGNING_SECRET, Optional.of(BOT_TOKEN), Optional.empty()).at(api());
+        return SlackConfig.http(SIGNING_SECRET, Optional.of(BOT_TOKEN), Optional.empty())
+                .at(api());
     }
 
     /** Sends requests there from now on, and not over a socket. */
@@ -272,7 +274,11 @@ public final class FakeSlack implements AutoCloseable {
                 .put("trigger_id", "1.2.3")
                 .put("response_url", response(user, channel));
         payload.putObject("team").put("id", TEAM).put("domain", "test");
-        payload.putObject("user").put("id", user).put("username", user).put("name", user).put("team_id", TEAM);
+        payload.putObject("user")
+                .put("id", user)
+                .put("username", user)
+                .put("name", user)
+                .put("team_id", TEAM);
         payload.putObject("channel").put("id", channel).put("name", "test");
         ObjectNode container = payload.putObject("container")
                 .put("type", "message")
@@ -282,7 +288,11 @@ public final class FakeSlack implements AutoCloseable {
         if (!post.thread.isEmpty()) {
             container.put("thread_ts", post.thread);
         }
-        payload.putObject("message").put("type", "message").put("ts", ts).put("user", BOT).put("text", post.text);
+        payload.putObject("message")
+                .put("type", "message")
+                .put("ts", ts)
+                .put("user", BOT)
+                .put("text", post.text);
         ObjectNode action = payload.putArray("actions").addObject();
         action.put("type", "button")
                 .put("action_id", button.action())
@@ -309,7 +319,8 @@ public final class FakeSlack implements AutoCloseable {
                 .put("trigger_id", "1.2.3")
                 .put("response_url", response(user, channel));
         String form = payload.properties().stream()
-                .map(field -> field.getKey() + "=" + URLEncoder.encode(field.getValue().asString(), UTF_8))
+                .map(field -> field.getKey() + "="
+                        + URLEncoder.encode(field.getValue().asString(), UTF_8))
                 .collect(Collectors.joining("&"));
         deliver("slash_commands", payload, form);
     }
@@ -339,7 +350,8 @@ public final class FakeSlack implements AutoCloseable {
             add(root);
             statuses.put(root.channel + "/" + root.ts, "");
         }
-        ObjectNode event = JSON.createObjectNode().put("type", "assistant_thread_started").put("event_ts", root.ts);
+        ObjectNode event =
+                JSON.createObjectNode().put("type", "assistant_thread_started").put("event_ts", root.ts);
         event.putObject("assistant_thread")
                 .put("user_id", user)
                 .put("channel_id", root.channel)
@@ -392,17 +404,22 @@ public final class FakeSlack implements AutoCloseable {
 
     public Whisper awaitWhisper(String user) {
         return await(
-                        () -> whispers().stream().filter(one -> one.user().equals(user)).toList(),
+                        () -> whispers().stream()
+                                .filter(one -> one.user().equals(user))
+                                .toList(),
                         found -> !found.isEmpty())
                 .getLast();
     }
 
     public String awaitHome(String user) {
-        return await(() -> Optional.ofNullable(homes.get(user)), Optional::isPresent).orElseThrow().toString();
+        return await(() -> Optional.ofNullable(homes.get(user)), Optional::isPresent)
+                .orElseThrow()
+                .toString();
     }
 
     public JsonNode awaitPrompts(String channel, String thread) {
-        return await(() -> Optional.ofNullable(prompts.get(channel + "/" + thread)), Optional::isPresent).orElseThrow();
+        return await(() -> Optional.ofNullable(prompts.get(channel + "/" + thread)), Optional::isPresent)
+                .orElseThrow();
     }
 
     /** The line below an assistant's thread. */
@@ -632,7 +649,11 @@ public final class FakeSlack implements AutoCloseable {
                 .map(file -> new Shown(file.name, file.title, Arrays.copyOf(file.content, file.content.length)))
                 .toList();
         return new Seen(
-                post.ts, post.user, texts.isEmpty() ? post.text : String.join("\n", texts), shown, List.copyOf(buttons));
+                post.ts,
+                post.user,
+                texts.isEmpty() ? post.text : String.join("\n", texts),
+                shown,
+                List.copyOf(buttons));
     }
 
     @Override

@@ -105,7 +105,8 @@ final class FakeSlackApi implements AutoCloseable {
         Map<String, String> form = form(new String(exchange.getRequestBody().readAllBytes(), UTF_8));
         Optional<Duration> pause = limited(method);
         if (pause.isPresent()) {
-            exchange.getResponseHeaders().add("Retry-After", Long.toString(pause.get().toSeconds()));
+            exchange.getResponseHeaders()
+                    .add("Retry-After", Long.toString(pause.get().toSeconds()));
             answer(exchange, 429, "{\"ok\":false,\"error\":\"ratelimited\"}");
             return;
         }
@@ -115,8 +116,9 @@ final class FakeSlackApi implements AutoCloseable {
             if (failure != null && failure.left.getAndDecrement() > 0) {
                 throw new Refused(failure.error);
             }
-            String authorization =
-                    Optional.ofNullable(exchange.getRequestHeaders().getFirst("Authorization")).orElse("");
+            String authorization = Optional.ofNullable(
+                            exchange.getRequestHeaders().getFirst("Authorization"))
+                    .orElse("");
             result = run(method, authorization, form);
             calls.computeIfAbsent(method, _ -> new AtomicInteger()).incrementAndGet();
             result.put("ok", true);
@@ -146,7 +148,9 @@ final class FakeSlackApi implements AutoCloseable {
         if (told.put(method, true) != null) {
             impatient.incrementAndGet();
         }
-        return Optional.of(Duration.ofNanos(until - System.nanoTime()).plusMillis(999).truncatedTo(java.time.temporal.ChronoUnit.SECONDS));
+        return Optional.of(Duration.ofNanos(until - System.nanoTime())
+                .plusMillis(999)
+                .truncatedTo(java.time.temporal.ChronoUnit.SECONDS));
     }
 
     private ObjectNode run(String method, String authorization, Map<String, String> form) {
@@ -164,7 +168,10 @@ final class FakeSlackApi implements AutoCloseable {
         synchronized (slack) {
             return switch (method) {
                 case "auth.test" ->
-                    JSON.createObjectNode().put("team_id", team).put("user_id", FakeSlack.BOT).put("bot_id", "B0BOT");
+                    JSON.createObjectNode()
+                            .put("team_id", team)
+                            .put("user_id", FakeSlack.BOT)
+                            .put("bot_id", "B0BOT");
                 case "users.info" -> user(form);
                 case "conversations.open" -> {
                     ObjectNode opened = JSON.createObjectNode();
@@ -209,11 +216,14 @@ final class FakeSlackApi implements AutoCloseable {
                     need(length > 0, "invalid_arguments");
                     String id = slack.newFile();
                     slack.files.put(
-                            id, new FakeSlack.Stored(id, form.get("filename"), "application/octet-stream", new byte[0]));
+                            id,
+                            new FakeSlack.Stored(id, form.get("filename"), "application/octet-stream", new byte[0]));
                     lengths.put(id, length);
                     yield JSON.createObjectNode()
                             .put("file_id", id)
-                            .put("upload_url", address().resolve("/upload/" + id).toString());
+                            .put(
+                                    "upload_url",
+                                    address().resolve("/upload/" + id).toString());
                 }
                 case "files.completeUploadExternal" -> complete(form);
                 case "files.info" -> {
@@ -312,7 +322,10 @@ final class FakeSlackApi implements AutoCloseable {
                 post -> (thread.isEmpty() ? post.thread.isEmpty() : post.thread.equals(thread))
                         && post.ts.compareTo(oldest) > 0);
         for (FakeSlack.Post post : posts) {
-            ObjectNode message = messages.addObject().put("ts", post.ts).put("user", post.user).put("text", post.text);
+            ObjectNode message = messages.addObject()
+                    .put("ts", post.ts)
+                    .put("user", post.user)
+                    .put("text", post.text);
             if (form.getOrDefault("include_all_metadata", "false").equals("true")) {
                 message.set("metadata", post.metadata);
             }
@@ -351,8 +364,10 @@ final class FakeSlackApi implements AutoCloseable {
     }
 
     private void download(HttpExchange exchange) throws IOException {
-        String token = Optional.ofNullable(exchange.getRequestHeaders().getFirst("Authorization")).orElse("");
-        FakeSlack.Stored file = slack.files.get(exchange.getRequestURI().getPath().substring("/files/".length()));
+        String token = Optional.ofNullable(exchange.getRequestHeaders().getFirst("Authorization"))
+                .orElse("");
+        FakeSlack.Stored file =
+                slack.files.get(exchange.getRequestURI().getPath().substring("/files/".length()));
         if (file == null || !slack.tokens.containsKey(token.replace("Bearer ", ""))) {
             exchange.getResponseHeaders().add("Content-Type", "text/html; charset=utf-8");
             answer(exchange, 200, "<html>log in</html>");
@@ -369,7 +384,8 @@ final class FakeSlackApi implements AutoCloseable {
         String[] parts = exchange.getRequestURI().getPath().split("/");
         JsonNode body = JSON.readTree(exchange.getRequestBody().readAllBytes());
         synchronized (slack) {
-            slack.whispers.add(new FakeSlack.Whisper(parts[2], parts[3], "", body.path("text").asString("")));
+            slack.whispers.add(new FakeSlack.Whisper(
+                    parts[2], parts[3], "", body.path("text").asString("")));
         }
         slack.changed();
         answer(exchange, 200, "ok");

@@ -39,7 +39,8 @@ public final class Contract {
             "previews",
             "mcp",
             "secrets",
-            "agents");
+            "agents",
+            "channels");
 
     /**
      * One operation.
