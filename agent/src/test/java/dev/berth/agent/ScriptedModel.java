@@ -134,8 +134,13 @@ public final class ScriptedModel implements Outlet {
 
     @Override
     public void take(Sandbox sandbox, Connection connection) {
-        try (InputStream input = new BufferedInputStream(connection.input());
-                OutputStream output = connection.output()) {
+        serve(new BufferedInputStream(connection.input()), connection.output());
+    }
+
+    /** Answers the one request that comes by a connection, wherever that is from, and closes it. */
+    public void serve(InputStream from, OutputStream to) {
+        try (InputStream input = from;
+                OutputStream output = to) {
             String head = head(input);
             if (head.startsWith("CONNECT ")) {
                 output.write("HTTP/1.1 200 OK\r\n\r\n".getBytes(UTF_8));
