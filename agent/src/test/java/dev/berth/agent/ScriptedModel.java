@@ -142,13 +142,13 @@ public final class ScriptedModel implements Outlet {
 
     @Override
     public void take(Sandbox sandbox, Connection connection) {
-        take(connection.input(), connection.output());
+        serve(connection.input(), connection.output());
     }
 
-    /** Answers one request. */
-    void take(InputStream in, OutputStream out) {
-        try (InputStream input = new BufferedInputStream(in);
-                OutputStream output = out) {
+    /** Answers the one request that comes by a connection, wherever that is from, and closes it. */
+    public void serve(InputStream from, OutputStream to) {
+        try (InputStream input = new BufferedInputStream(from);
+                OutputStream output = to) {
             String head = head(input);
             if (head.startsWith("CONNECT ")) {
                 output.write("HTTP/1.1 200 OK\r\n\r\n".getBytes(UTF_8));

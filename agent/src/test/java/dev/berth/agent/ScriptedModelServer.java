@@ -44,7 +44,7 @@ public final class ScriptedModelServer implements AutoCloseable {
 
     private void serve(Socket socket) {
         try (socket) {
-            model.take(socket.getInputStream(), socket.getOutputStream());
+            model.serve(socket.getInputStream(), socket.getOutputStream());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } finally {

@@ -22,6 +22,8 @@ public final class Berth {
                             CopyCommand.command(),
                             LogsCommand.command(),
                             TopCommand.command()),
+                    List.of(PromptCommand.command()),
+                    AgentCommands.all(),
                     JobCommands.all(),
                     ApprovalCommands.all(),
                     List.of(ArtifactCommand.command()),
@@ -49,6 +51,7 @@ public final class Berth {
               berth up
               berth exec demo 'echo hello from a session'
               berth shell demo
+              berth prompt demo 'what can you do for me here?'
               berth run 'echo hello from a sandbox'
               berth run -it --memory 1g bash
               berth doctor

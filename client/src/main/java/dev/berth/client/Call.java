@@ -40,6 +40,9 @@ record Call(
         record File(Path file, String type) implements Body {}
 
         record Stream(InputStream stream, String type) implements Body {}
+
+        /** Fields of text, and files under their own names. */
+        record Form(String boundary, Map<String, String> fields, List<Path> files) implements Body {}
     }
 
     static Call get(String path) {
@@ -76,7 +79,12 @@ record Call(
 
     /** Makes something. The key in its header lets the server see that a second try is one. */
     static Call create(String path, Json json) {
-        Call call = post(path, json).header("Idempotency-Key", UUID.randomUUID().toString());
+        return create(path, new Body.Text(json));
+    }
+
+    /** The same with a body that can be sent twice. */
+    static Call create(String path, Body body) {
+        Call call = post(path, body).header("Idempotency-Key", UUID.randomUUID().toString());
         return new Call(call.method, path, call.query, call.headers, call.body, true, LONG);
     }
 

@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class EventStream implements Iterable<SessionEvent>, AutoCloseable {
     /** Three times what the server lets pass between two signs of life. */
-    private static final Duration SILENCE = Duration.ofSeconds(45);
+    static final Duration SILENCE = Duration.ofSeconds(45);
 
     static final HttpHeaders NO_HEADERS = HttpHeaders.of(Map.of(), (name, value) -> true);
 
@@ -182,7 +182,7 @@ public final class EventStream implements Iterable<SessionEvent>, AutoCloseable 
     }
 
     /** Tells the alarm of every byte, also of those that are no event. */
-    private static final class Heard extends FilterInputStream {
+    static final class Heard extends FilterInputStream {
         private final SilenceAlarm alarm;
 
         Heard(InputStream in, SilenceAlarm alarm) {

@@ -4,7 +4,9 @@ import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.UUID;
 
 /** One session by its name. The first call that works in it makes it, if it is not there. */
 public final class SessionClient {
@@ -142,6 +144,66 @@ public final class SessionClient {
     public Upload attach(String name, Path file) {
         Call call = Call.post(path("/uploads"), new Call.Body.File(file, BYTES)).query("name", name);
         return Upload.of(berth.json(call));
+    }
+
+    // ---- its agent -----------------------------------------------------------------------------------------------
+
+    /** Says something to its agent, and follows what comes of it. To be closed, which leaves the agent working. */
+    public RunStream prompt(String text) {
+        return prompt(text, List.of());
+    }
+
+    /** @param files given along with it; they are put into {@code uploads/} of the workspace */
+    public RunStream prompt(String text, List<Path> files) {
+        Call.Body body = files.isEmpty()
+                ? new Call.Body.Text(Json.object().with("text", text))
+                : new Call.Body.Form(UUID.randomUUID().toString(), Map.of("text", text), List.copyOf(files));
+        return new RunStream(berth, Call.create(path("/prompt"), body), path("/runs/"));
+    }
+
+    /** What happens in a run, from its beginning on. To be closed. */
+    public RunStream follow(String run) {
+        return new RunStream(berth, Call.get(path("/runs/" + Call.encode(run) + "/events")), path("/runs/"));
+    }
+
+    /** What its agent has done and does, the newest first. */
+    public List<AgentRun> runs(int limit) {
+        return berth.list(Call.get(path("/runs")).query("limit", limit), "runs", AgentRun::of);
+    }
+
+    public AgentRun run(String run) {
+        return AgentRun.of(berth.json(Call.get(path("/runs/" + Call.encode(run)))));
+    }
+
+    /** Says something to the run that goes on; a conflict if there is none. */
+    public AgentRun steer(String text) {
+        return AgentRun.of(
+                berth.json(Call.post(path("/steer"), Json.object().with("text", text))));
+    }
+
+    /** Ends the run that goes on. Returns whether there was one. */
+    public boolean abort() {
+        return berth.json(Call.post(path("/abort"))).get("aborted").truth();
+    }
+
+    /** What was said, by people and by the agent: objects with {@code by} and {@code text}, in their order. */
+    public List<Json> history(int limit) {
+        return berth.list(Call.get(path("/history")).query("limit", limit), "messages", said -> said);
+    }
+
+    /** Ends its agent and forgets the conversation; files stay. */
+    public void resetAgent() {
+        berth.done(Call.post(path("/agent/reset")));
+    }
+
+    /** Which agent it has: what was chosen for it ({@code own}), and what counts ({@code effective}). */
+    public Json agent() {
+        return berth.json(Call.get(path("/agent")));
+    }
+
+    /** @param choice by the names that the API has; what it has not is as the tenant has it */
+    public Json agent(Json choice) {
+        return berth.json(Call.put(path("/agent"), choice));
     }
 
     // ---- its life ------------------------------------------------------------------------------------------------

@@ -15,7 +15,10 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.net.http.HttpTimeoutException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
@@ -151,6 +154,7 @@ final class Transport implements AutoCloseable {
             case Call.Body.Text _ -> Optional.of("application/json");
             case Call.Body.File file -> Optional.of(file.type());
             case Call.Body.Stream stream -> Optional.of(stream.type());
+            case Call.Body.Form form -> Optional.of("multipart/form-data; boundary=" + form.boundary());
         };
     }
 
@@ -159,14 +163,38 @@ final class Transport implements AutoCloseable {
             case Call.Body.None _ -> BodyPublishers.noBody();
             case Call.Body.Text(Json json) -> BodyPublishers.ofString(json.toString());
             case Call.Body.Stream stream -> BodyPublishers.ofInputStream(stream::stream);
-            case Call.Body.File file -> {
-                try {
-                    yield BodyPublishers.ofFile(file.file());
-                } catch (FileNotFoundException e) {
-                    throw new IllegalArgumentException("there is no file " + file.file() + " that can be read", e);
-                }
-            }
+            case Call.Body.File file -> content(file.file());
+            case Call.Body.Form form -> content(form);
         };
+    }
+
+    private static BodyPublisher content(Path file) {
+        try {
+            return BodyPublishers.ofFile(file);
+        } catch (FileNotFoundException e) {
+            throw new IllegalArgumentException("there is no file " + file + " that can be read", e);
+        }
+    }
+
+    /** RFC 7578. Quotes and line ends in the name of a file are escaped as browsers do it. */
+    private static BodyPublisher content(Call.Body.Form form) {
+        String begin = "--" + form.boundary() + "\r\nContent-Disposition: form-data; name=\"";
+        List<BodyPublisher> parts = new ArrayList<>();
+        form.fields()
+                .forEach((name, value) ->
+                        parts.add(BodyPublishers.ofString(begin + name + "\"\r\n\r\n" + value + "\r\n")));
+        for (Path file : form.files()) {
+            String name = String.valueOf(file.getFileName())
+                    .replace("\"", "%22")
+                    .replace("\r", "%0D")
+                    .replace("\n", "%0A");
+            parts.add(BodyPublishers.ofString(begin + "files\"; filename=\"" + name
+                    + "\"\r\nContent-Type: application/octet-stream\r\n\r\n"));
+            parts.add(content(file));
+            parts.add(BodyPublishers.ofString("\r\n"));
+        }
+        parts.add(BodyPublishers.ofString("--" + form.boundary() + "--\r\n"));
+        return BodyPublishers.concat(parts.toArray(BodyPublisher[]::new));
     }
 
     private static BerthException problem(HttpResponse<InputStream> response) {

@@ -53,6 +53,7 @@ class TwoTenantsTest {
             "job_id",
             "webhook_id",
             "artifact_id",
+            "run_id",
             "secret");
 
     /** Parameters that do not. */
@@ -62,7 +63,7 @@ class TwoTenantsTest {
                             + " max_results fixed_strings multiline exclude include_hidden sort_by files description"
                             + " config scopes expires_in_seconds overlap_seconds state usage template limits idle pinned"
                             + " keep_checkpoints turn after follow permission_mode decision reason background url events cols rows watch terminal port wake before"
-                            + " value bindings prefix network mode allow secrets caps")
+                            + " value bindings prefix network mode allow secrets caps text person runtime model instructions")
                     .split(" "));
 
     /** A right body of each operation that takes one, without ids. */
@@ -86,6 +87,10 @@ class TwoTenantsTest {
             Map.entry("makeSession", "{}"),
             Map.entry("changeSessionNetwork", "{\"mode\":\"restricted\"}"),
             Map.entry("changeSession", "{\"pinned\":true}"),
+            Map.entry("prompt", "{\"text\":\"hello\"}"),
+            Map.entry("steerRun", "{\"text\":\"hello\"}"),
+            Map.entry("chooseSessionAgent", "{\"instructions\":\"broken\"}"),
+            Map.entry("chooseTenantAgent", "{\"instructions\":\"broken\"}"),
             Map.entry("makeCheckpoint", "{}"),
             Map.entry("rollbackSession", "{\"turn\":0}"),
             Map.entry("forkSession", "{}"),

@@ -1,12 +1,16 @@
 package dev.berth.cli.config;
 
+import dev.berth.agent.AgentConfig.Patience;
 import dev.berth.gateway.GatewayConfig;
+import dev.berth.gateway.agent.AgentsConfig;
+import dev.berth.gateway.agent.ModelChoice;
 import dev.berth.gateway.auth.OidcConfig;
 import dev.berth.gateway.egress.OutboundConfig;
 import dev.berth.gateway.http.ServerConfig;
 import dev.berth.gateway.webhook.WebhooksConfig;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.Network;
+import dev.berth.sandbox.Network.Rule;
 import dev.berth.sandbox.local.LocalConfig;
 import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.session.IdlePolicy;
@@ -16,11 +20,13 @@ import dev.berth.session.TenantLimits;
 import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.session.job.JobsConfig;
 import dev.berth.tool.ToolSettings;
+import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** What each part of the server is told, made of the settings. */
 public record ServerSettings(Values values) {
@@ -113,6 +119,7 @@ public record ServerSettings(Values values) {
                         values.get(Settings.EGRESS_CONNECT_TIMEOUT),
                         values.get(Settings.EGRESS_ANSWER_TIMEOUT),
                         values.get(Settings.EGRESS_IDLE_TIMEOUT)))
+                .withAgents(agents())
                 .withApprovalPatience(values.get(Settings.APPROVAL_TIMEOUT))
                 .withArtifacts(new ArtifactsConfig(
                         data().resolve("artifacts"),
@@ -122,6 +129,41 @@ public record ServerSettings(Values values) {
                         .withKept(values.get(Settings.JOBS_KEPT))
                         .withAddress(values.get(Settings.PUBLIC_URL)))
                 .withWebhooks(WebhooksConfig.DEFAULT.withPrivateAddresses(values.get(Settings.WEBHOOKS_PRIVATE)));
+    }
+
+    /** Rules of what agents may reach have the model's port too: it may be the model that is at such an address. */
+    private AgentsConfig agents() {
+        Optional<ModelChoice> model = values.get(Settings.AGENT_MODEL_PROVIDER)
+                .map(provider -> new ModelChoice(
+                        provider,
+                        values.get(Settings.AGENT_MODEL_NAME).orElseThrow(),
+                        values.get(Settings.AGENT_MODEL_URL).map(URI::toString),
+                        values.get(Settings.AGENT_MODEL_PROTOCOL),
+                        values.get(Settings.AGENT_MODEL_SECRET)));
+        List<Integer> ports = Stream.concat(
+                        Stream.of(80, 443),
+                        values.get(Settings.AGENT_MODEL_URL).map(URI::getPort).filter(port -> port > 0).stream())
+                .distinct()
+                .toList();
+        return new AgentsConfig(
+                values.get(Settings.AGENT_RUNTIME),
+                model,
+                values.get(Settings.AGENT_INSTRUCTIONS_FILE).orElse(AgentsConfig.DEFAULT.instructions()),
+                values.get(Settings.AGENT_TEMPLATE),
+                values.get(Settings.AGENT_ALLOW).stream()
+                        .map(rule -> new Rule(rule.to(), ports, List.of(), List.of()))
+                        .toList(),
+                new Patience(
+                        values.get(Settings.AGENT_START),
+                        values.get(Settings.AGENT_COMMAND),
+                        values.get(Settings.AGENT_RUN),
+                        values.get(Settings.AGENT_SILENCE)),
+                AgentsConfig.DEFAULT.runs(),
+                values.get(Settings.AGENT_CHAT_URL)
+                        .map(url -> new AgentsConfig.Chat(
+                                url,
+                                values.get(Settings.AGENT_CHAT_MODEL).orElseThrow(),
+                                values.get(Settings.AGENT_CHAT_KEY))));
     }
 
     private Optional<OidcConfig> oidc() {

@@ -7,12 +7,14 @@ import static java.util.stream.Collectors.toMap;
 import dev.berth.archive.s3.S3Config;
 import dev.berth.cli.args.Option;
 import dev.berth.cli.args.UsageException;
+import dev.berth.gateway.agent.ModelChoice;
 import dev.berth.gateway.auth.ApiKeys;
 import dev.berth.sandbox.Destination;
 import dev.berth.sandbox.Destination.Cidr;
 import dev.berth.sandbox.Destination.Domain;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.Network;
+import dev.berth.sandbox.Network.Rule;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.sandbox.local.store.StoreKind;
@@ -262,6 +264,70 @@ public final class Settings {
     public static final Setting<Duration> APPROVAL_TIMEOUT = Setting.of(
             "approval.timeout", Types.TIME, "10m", "How long a person has to allow a call before it counts as denied.");
 
+    // ---- agents --------------------------------------------------------------------------------------------------
+
+    public static final Setting<String> AGENT_RUNTIME = Setting.of(
+            "agent.runtime", agentWord("[a-z0-9-]{1,40}", "such as pi"), "pi", "Which kind of agent sessions have.");
+    public static final Setting<Optional<String>> AGENT_MODEL_PROVIDER = Setting.optional(
+            "agent.model.provider",
+            agentWord("[A-Za-z0-9._-]{1,64}", "such as anthropic"),
+            "none",
+            "Whoever serves the model that agents ask, such as anthropic. Without a model there are no agents.");
+    public static final Setting<Optional<String>> AGENT_MODEL_NAME = Setting.optional(
+            "agent.model.name", agentWord("[!-~]{1,200}", "without spaces"), "none", "The model that agents ask.");
+    public static final Setting<Optional<URI>> AGENT_MODEL_URL = Setting.optional(
+            "agent.model.url",
+            Type.of("URL", Settings::address),
+            "as the agent knows the provider",
+            "Where the model is served, such as https://llm.example/v1.");
+    public static final Setting<String> AGENT_MODEL_PROTOCOL = Setting.of(
+            "agent.model.protocol",
+            agentWord("[a-z0-9-]{1,40}", "such as anthropic-messages"),
+            ModelChoice.PROTOCOL,
+            "How it is spoken to at that URL.");
+    public static final Setting<Optional<String>> AGENT_MODEL_SECRET = Setting.optional(
+            "agent.model.secret",
+            agentWord("[A-Za-z_][A-Za-z0-9_]{0,63}", "such as ANTHROPIC_API_KEY"),
+            "none",
+            "The name of the secret that has its key, which each tenant sets for itself; the key is not in the sandbox.");
+    public static final Setting<Optional<String>> AGENT_INSTRUCTIONS_FILE = Setting.optional(
+            "agent.instructions-file",
+            Types.CONTENT,
+            "what comes with Berth",
+            "A file with what agents are told before a conversation.");
+    public static final Setting<String> AGENT_TEMPLATE = Setting.of(
+            "agent.template",
+            Type.of("NAME", text -> TemplateName.parse(text).toString()),
+            "agent",
+            "What sessions start from that a first message makes; build it with 'berth template build agent'.");
+    public static final Setting<List<Rule>> AGENT_ALLOW = new Setting<>(
+            "agent.allow",
+            Type.of("HOST,…", Settings::rules),
+            List.<Rule>of(),
+            "none",
+            "BERTH_AGENT_ALLOW",
+            List.of(),
+            Optional.<Option<String>>empty(),
+            false,
+            "What such sessions may reach besides their model, such as pypi.org or 10.1.2.3. A model at a private address"
+                    + " needs that address here.");
+    public static final Setting<Duration> AGENT_START = patience("start", "2m", "How long an agent may take to come up.");
+    public static final Setting<Duration> AGENT_COMMAND =
+            patience("command", "1m", "How long it may take to answer what it is asked.");
+    public static final Setting<Duration> AGENT_RUN = patience("run", "20m", "How long it may work on a message.");
+    public static final Setting<Duration> AGENT_SILENCE =
+            patience("silence", "10m", "How long it may work without a sign of life.");
+    public static final Setting<Optional<URI>> AGENT_CHAT_URL = Setting.optional(
+            "agent.chat.url",
+            Type.of("URL", Settings::address),
+            "none",
+            "Of the runtime chat: where its model is served, in the way of OpenAI's API. It is asked by the server itself.");
+    public static final Setting<Optional<String>> AGENT_CHAT_MODEL = Setting.optional(
+            "agent.chat.model", agentWord("[!-~]{1,200}", "without spaces"), "none", "That model.");
+    public static final Setting<Optional<String>> AGENT_CHAT_KEY = Setting.optional(
+                    "agent.chat.key", agentWord("[!-~]{1,1000}", "without spaces"), "none", "The key for it.")
+            .asSecret();
+
     // ---- sessions ------------------------------------------------------------------------------------------------
 
     public static final Setting<Long> LIMITS_MEMORY = Setting.of(
@@ -437,6 +503,25 @@ public final class Settings {
                         EGRESS_CONNECT_TIMEOUT,
                         EGRESS_ANSWER_TIMEOUT,
                         EGRESS_IDLE_TIMEOUT));
+        parts.put(
+                "Agents",
+                List.of(
+                        AGENT_RUNTIME,
+                        AGENT_MODEL_PROVIDER,
+                        AGENT_MODEL_NAME,
+                        AGENT_MODEL_URL,
+                        AGENT_MODEL_PROTOCOL,
+                        AGENT_MODEL_SECRET,
+                        AGENT_INSTRUCTIONS_FILE,
+                        AGENT_TEMPLATE,
+                        AGENT_ALLOW,
+                        AGENT_START,
+                        AGENT_COMMAND,
+                        AGENT_RUN,
+                        AGENT_SILENCE,
+                        AGENT_CHAT_URL,
+                        AGENT_CHAT_MODEL,
+                        AGENT_CHAT_KEY));
         parts.put("The tenant `default`", List.of(TENANT_SESSIONS, TENANT_CREATED, TENANT_MEMORY, TENANT_DISK));
         parts.put(
                 "What is kept and told",
@@ -446,6 +531,27 @@ public final class Settings {
 
     private static Setting<Optional<Duration>> idle(String step, String standard, String description) {
         return Setting.of("idle." + step, Types.TIME.or("never"), standard, description);
+    }
+
+    private static Setting<Duration> patience(String what, String standard, String description) {
+        return Setting.of(
+                "agent.patience." + what, checked(Types.TIME, Settings::longerThanNothing), standard, description);
+    }
+
+    private static Type<String> agentWord(String pattern, String hint) {
+        return Type.of("NAME", text -> {
+            if (!text.matches(pattern)) {
+                throw new UsageException("this cannot be one; write it " + hint);
+            }
+            return text;
+        });
+    }
+
+    private static List<Rule> rules(String text) {
+        return Network.restricted(Types.WORDS.reader().apply(text).stream()
+                        .map(Rule::to)
+                        .toArray(Rule[]::new))
+                .allow();
     }
 
     private static Type<Long> size(String least, String most) {

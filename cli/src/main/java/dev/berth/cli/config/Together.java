@@ -24,10 +24,32 @@ final class Together {
                 != values.get(Settings.OIDC_JWKS).isPresent()) {
             problems.add("oidc", "oidc.issuer and oidc.jwks go together; set both to take an issuer's tokens, or none");
         }
+        agents(values, problems);
         Optional<String> api = values.get(Settings.API_KEY);
         if (api.isPresent() && api.equals(values.get(Settings.ADMIN_KEY))) {
             problems.add(
                     "key", "key.api and key.admin are the same, so that everybody would be an operator; choose two");
+        }
+    }
+
+    private static void agents(Values values, Problems problems) {
+        Optional<String> provider = values.get(Settings.AGENT_MODEL_PROVIDER);
+        boolean model = provider.isPresent() && values.get(Settings.AGENT_MODEL_NAME).isPresent();
+        boolean any = provider.isPresent()
+                || values.get(Settings.AGENT_MODEL_NAME).isPresent()
+                || values.get(Settings.AGENT_MODEL_URL).isPresent()
+                || values.get(Settings.AGENT_MODEL_SECRET).isPresent();
+        boolean reached = values.get(Settings.AGENT_MODEL_URL).isPresent()
+                || values.get(Settings.AGENT_MODEL_SECRET).isPresent();
+        if (any && !(model && reached)) {
+            problems.add(
+                    "agent.model",
+                    "agent.model.provider and agent.model.name go together, with agent.model.url, agent.model.secret or"
+                            + " both, by which the model is reached; set them, or none");
+        }
+        if (values.get(Settings.AGENT_CHAT_URL).isPresent()
+                != values.get(Settings.AGENT_CHAT_MODEL).isPresent()) {
+            problems.add("agent.chat", "agent.chat.url and agent.chat.model go together; set both, or none");
         }
     }
 

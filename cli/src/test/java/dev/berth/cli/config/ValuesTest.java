@@ -53,6 +53,13 @@ class ValuesTest {
             example("egress.connect-timeout", "5s", "0s"),
             example("egress.answer-timeout", "1m", "long"),
             example("egress.idle-timeout", "1d", "0s"),
+            example("agent.runtime", "pi", "Pi!"),
+            example("agent.template", "agent:2", "Some/Image:latest"),
+            example("agent.allow", "pypi.org,10.1.2.3", "*.com"),
+            example("agent.patience.start", "30s", "0s"),
+            example("agent.patience.command", "10s", "soon"),
+            example("agent.patience.run", "1h", "0s"),
+            example("agent.patience.silence", "5m", "x"),
             example("provider", "local", "docker"),
             example("runtime", "runsc", "podman"),
             example("templates", "/srv/templates", "\0"),
@@ -97,6 +104,8 @@ class ValuesTest {
                         .filter(it -> !it.equals("config")
                                 && !it.endsWith("-file")
                                 && !it.startsWith("tls.")
+                                && !it.startsWith("agent.model.")
+                                && !it.startsWith("agent.chat.")
                                 && !it.startsWith("oidc."))
                         .toList());
     }
@@ -133,6 +142,27 @@ class ValuesTest {
         if (setting.secret()) {
             assertThat(problems(Map.of(setting.env(), wrong))).doesNotContain(wrong, "secret@");
         }
+    }
+
+    @Test
+    void aModelIsSetUpAsAWhole() {
+        Map<String, String> whole = Map.of(
+                "BERTH_AGENT_MODEL_PROVIDER", "anthropic",
+                "BERTH_AGENT_MODEL_NAME", "claude",
+                "BERTH_AGENT_MODEL_SECRET", "ANTHROPIC_API_KEY");
+        var agents = new ServerSettings(read(whole))
+                .gateway("berth_key", List::of)
+                .features()
+                .agents();
+        assertThat(agents.model().orElseThrow().secret()).contains("ANTHROPIC_API_KEY");
+        assertThat(agents.instructions()).contains("showFile", "output/display/");
+        for (String name : whole.keySet()) {
+            assertThat(problems(Map.of(name, whole.get(name)))).contains("agent.model.provider and agent.model.name");
+        }
+        assertThat(problems(Map.of("BERTH_AGENT_CHAT_URL", "https://llm.example/v1"))).contains("agent.chat.model");
+        assertThat(problems(Map.of("BERTH_AGENT_MODEL_URL", "llm", "BERTH_AGENT_CHAT_KEY", "a key with spaces")))
+                .contains("BERTH_AGENT_MODEL_URL", "BERTH_AGENT_CHAT_KEY")
+                .doesNotContain("a key with");
     }
 
     @Test
