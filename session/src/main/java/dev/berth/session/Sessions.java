@@ -521,6 +521,11 @@ public final class Sessions implements AutoCloseable {
         Gauge.builder("berth.sessions.here", parts.lives(), Map::size).register(meters);
     }
 
+    /** Where this server has sandboxes; sessions with a sandbox elsewhere are the business of others. */
+    public String location() {
+        return parts.provider().location();
+    }
+
     /** By which those are woken who wait for a change in the database. */
     public Signals signals() {
         return parts.signals();

@@ -35,6 +35,9 @@ public final class Artifacts {
     /** In the home of the sandbox's user, as the tools have it. */
     private static final String WORKSPACE = "workspace";
 
+    /** What an event has the run under that it belongs to. */
+    private static final String RUN = "run_id";
+
     private static final int AT_ONCE = 500;
     /** Content is young for so long: whoever wrote it may still be about to write the row. */
     private static final Duration YOUNG = Duration.ofDays(1);
@@ -96,8 +99,17 @@ public final class Artifacts {
      * @param callId the request that it belongs to
      */
     public Collected collect(Session session, String actor, Optional<String> callId) {
+        return collect(session, actor, callId, Map.of());
+    }
+
+    /** The same for what an agent does: those who follow the run are told. */
+    public Collected collectOfRun(Session session, String actor, String runId) {
+        return collect(session, actor, Optional.of(runId), Map.of(RUN, runId));
+    }
+
+    private Collected collect(Session session, String actor, Optional<String> callId, Map<String, String> facts) {
         try {
-            return find(session, actor, callId);
+            return find(session, actor, callId, facts);
         } catch (SandboxException e) {
             LOG.atWarn()
                     .addKeyValue("tenant", session.key().tenant())
@@ -108,7 +120,7 @@ public final class Artifacts {
         }
     }
 
-    private Collected find(Session session, String actor, Optional<String> callId) {
+    private Collected find(Session session, String actor, Optional<String> callId, Map<String, String> facts) {
         Sandbox sandbox = session.sandbox();
         SandboxFiles workspace = sandbox.files().within(WORKSPACE);
         Folders known = folders.computeIfAbsent(sandbox, _ -> new Folders());
@@ -128,13 +140,40 @@ public final class Artifacts {
             if (nothingNew(found, before)) {
                 return Collected.NOTHING;
             }
-            Collection collection = new Collection(store, types, config.retention(), clock, random, this::removeUnused);
-            Collection.Result result = collection.run(session.key(), workspace, found, before, callId);
-            List<Artifact> made = write(session.key(), result, before, actor, known);
+            Collection.Result result = collection().run(session.key(), workspace, found, before, callId);
+            List<Artifact> made = write(session.key(), result, before, actor, facts, known);
             return new Collected(made, result.note());
         } finally {
             known.collecting.unlock();
         }
+    }
+
+    private Collection collection() {
+        return new Collection(store, types, config.retention(), clock, random, this::removeUnused);
+    }
+
+    /**
+     * Makes an artifact of one file, wherever in the sandbox it is, because an agent wants it to be seen.
+     *
+     * @param path absolute, or relative to the workspace
+     * @throws SandboxException if it is not a regular file, is too large, or is being written
+     */
+    public Artifact show(Session session, String path, String title, String actor, String runId) {
+        SessionKey key = session.key();
+        SandboxFiles files = session.sandbox().files();
+        SandboxFiles where = path.startsWith("/") ? files : files.within(WORKSPACE);
+        Artifact artifact = collection().one(key, where, path, runId);
+        database.transaction(handle -> {
+            ArtifactTable.keepContent(handle, key.tenant());
+            if (!store.has(key.tenant(), artifact.sha256())) {
+                throw SandboxException.conflict(path + " was removed while it was being kept; try again");
+            }
+            ArtifactTable.insert(handle, artifact);
+            SessionEvent event = event(artifact, Map.of(RUN, runId, "title", title));
+            return EventLog.append(handle, key, event.by(actor));
+        });
+        events.wrote(key);
+        return artifact;
     }
 
     private static boolean nothingNew(FolderScan.Found found, @Nullable Seen seen) {
@@ -143,7 +182,13 @@ public final class Artifacts {
                         || (seen != null && found.files().stream().allMatch(seen::has)));
     }
 
-    private List<Artifact> write(SessionKey key, Collection.Result result, Seen before, String actor, Folders known) {
+    private List<Artifact> write(
+            SessionKey key,
+            Collection.Result result,
+            Seen before,
+            String actor,
+            Map<String, String> facts,
+            Folders known) {
         if (result.settled().isEmpty()) {
             return List.of();
         }
@@ -155,7 +200,7 @@ public final class Artifacts {
                     .toList();
             for (Artifact artifact : there) {
                 ArtifactTable.insert(handle, artifact);
-                EventLog.append(handle, key, event(artifact).by(actor));
+                EventLog.append(handle, key, event(artifact, facts).by(actor));
             }
             ArtifactTable.seen(handle, key, after);
             return there;
@@ -167,7 +212,8 @@ public final class Artifacts {
         return made;
     }
 
-    private static SessionEvent event(Artifact artifact) {
+    /** @param facts besides its own */
+    private static SessionEvent event(Artifact artifact, Map<String, String> facts) {
         SessionEvent event = SessionEvent.of("artifact.made")
                 .with("artifact_id", artifact.id())
                 .with("name", artifact.name())
@@ -176,7 +222,12 @@ public final class Artifacts {
                 .with("size", artifact.size())
                 .with("sha256", artifact.sha256())
                 .with("kind", artifact.kind().toString());
-        return artifact.callId().map(call -> event.with("call_id", call)).orElse(event);
+        SessionEvent whole =
+                artifact.callId().map(call -> event.with("call_id", call)).orElse(event);
+        for (Map.Entry<String, String> fact : facts.entrySet()) {
+            whole = whole.with(fact.getKey(), fact.getValue());
+        }
+        return whole;
     }
 
     // ---- what is known of them -----------------------------------------------------------------------------------

@@ -93,6 +93,24 @@ final class Collection {
                 artifacts, settled, notes.isEmpty() ? Optional.empty() : Optional.of(String.join("; ", notes)));
     }
 
+    /** Copies one file that somebody named. */
+    Artifact one(SessionKey key, SandboxFiles files, String path, String callId) {
+        FileInfo file = files.stat(path);
+        if (file.type() != FileInfo.Type.FILE) {
+            throw SandboxException.invalid(path + " is not a file; name a regular one, and no link");
+        }
+        try {
+            take(key, files, file, Optional.of(callId));
+        } catch (IOException e) {
+            throw SandboxException.unavailable("the server could not keep " + path + ": " + e.getMessage(), e);
+        }
+        if (artifacts.isEmpty()) {
+            throw SandboxException.invalid(
+                    path + " is larger than 1 GB, is being written, or has a name that is not UTF-8");
+        }
+        return artifacts.getFirst();
+    }
+
     private void name(List<String> files, String what) {
         if (!files.isEmpty()) {
             String more = files.size() > MOST_NAMED ? " and " + (files.size() - MOST_NAMED) + " more" : "";
