@@ -11,7 +11,10 @@ final class Buckets {
     /** Whoever has not written for longest is forgotten first, and has a full one then. */
     private static final int PEOPLE = 10_000;
 
-    private record Bucket(double tokens, Instant at) {}
+    /** What one message costs: then so many a minute are as many for each millisecond. */
+    private static final long MESSAGE = 60_000;
+
+    private record Bucket(long tokens, Instant at) {}
 
     private final InstantSource clock;
     private final Map<String, Bucket> buckets = new LinkedHashMap<>(16, 0.75f, true) {
@@ -28,11 +31,12 @@ final class Buckets {
     /** Whether one more is allowed, which is counted. */
     synchronized boolean take(String who, Rules.Rate rate) {
         Instant now = clock.instant();
-        Bucket before = buckets.getOrDefault(who, new Bucket(rate.burst(), now));
-        double minutes = Math.max(0, Duration.between(before.at(), now).toMillis() / 60_000.0);
-        double tokens = Math.min(rate.burst(), before.tokens() + minutes * rate.perMinute());
-        boolean allowed = tokens >= 1;
-        buckets.put(who, new Bucket(allowed ? tokens - 1 : tokens, now));
+        long full = rate.burst() * MESSAGE;
+        Bucket before = buckets.getOrDefault(who, new Bucket(full, now));
+        long passed = Math.clamp(Duration.between(before.at(), now).toMillis(), 0, full);
+        long tokens = Math.min(full, before.tokens() + passed * rate.perMinute());
+        boolean allowed = tokens >= MESSAGE;
+        buckets.put(who, new Bucket(allowed ? tokens - MESSAGE : tokens, now));
         return allowed;
     }
 }

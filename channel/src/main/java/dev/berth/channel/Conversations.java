@@ -15,6 +15,7 @@ import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -106,11 +107,7 @@ public final class Conversations implements Inbox, AutoCloseable {
     }
 
     private void sweep() {
-        quietly(() -> {
-            speaker.sweep();
-            deliveries.sweep();
-            notices.sweep();
-        });
+        quietly(speaker::sweep, deliveries::sweep, notices::sweep);
     }
 
     private void forget() {
@@ -121,17 +118,21 @@ public final class Conversations implements Inbox, AutoCloseable {
         }));
     }
 
-    private void quietly(Runnable work) {
-        try {
-            work.run();
-            failing = false;
-        } catch (RuntimeException e) {
-            // Said once: a database that is down for an hour should not fill the log with it.
-            if (!failing) {
-                LOG.atWarn().setCause(e).log("channel.sweep.failed");
+    /** Does all of them, whatever becomes of one. */
+    private void quietly(Runnable... work) {
+        boolean failed = false;
+        for (Runnable one : work) {
+            try {
+                one.run();
+            } catch (RuntimeException e) {
+                // Said once: a database that is down for an hour should not fill the log with it.
+                if (!failing) {
+                    LOG.atWarn().setCause(e).log("channel.sweep.failed");
+                }
+                failed = true;
             }
-            failing = true;
         }
+        failing = failed;
     }
 
     // ---- what people do ------------------------------------------------------------------------------------------
@@ -151,24 +152,38 @@ public final class Conversations implements Inbox, AutoCloseable {
         if (!buckets.take(actor(place, message.person()), rule.rate())) {
             return Received.TOO_MANY;
         }
-        record Written(long place, Optional<Long> number, boolean busy) {}
-        Written written = parts.database().transaction(handle -> {
-            PlaceTable.Known known = PlaceTable.touch(handle, place, rule.tenant(), title(message), message.person());
-            boolean busy = PlaceTable.busy(handle, known.number());
-            return new Written(
-                    known.number(),
-                    MessageTable.insert(
-                            handle,
-                            known.number(),
-                            message,
-                            parts.server(),
-                            parts.config().lease()),
-                    busy);
-        });
-        if (written.number().isEmpty()) {
+        return write(message, rule.tenant());
+    }
+
+    private Received write(Incoming message, String tenant) {
+        record Written(long place, boolean first, boolean busy) {}
+        AtomicLong number = new AtomicLong();
+        Written written;
+        try {
+            written = parts.database().transaction(handle -> {
+                PlaceTable.Known place =
+                        PlaceTable.touch(handle, message.place(), tenant, title(message), message.person());
+                boolean busy = PlaceTable.busy(handle, place.number());
+                Optional<Long> inserted = MessageTable.insert(
+                        handle,
+                        place.number(),
+                        message,
+                        parts.server(),
+                        parts.config().lease());
+                inserted.ifPresent(it -> {
+                    number.set(it);
+                    speaker.keep(it, message.attachments());
+                });
+                return new Written(place.number(), inserted.isPresent(), busy);
+            });
+        } catch (RuntimeException e) {
+            speaker.forget(number.get());
+            throw e;
+        }
+        if (!written.first()) {
             return Received.KNOWN;
         }
-        speaker.received(written.place(), written.number().get(), message.attachments());
+        speaker.speak(written.place());
         return written.busy() ? Received.STEERED : Received.BEGUN;
     }
 

@@ -87,8 +87,8 @@ final class MessageTable {
 
     /** The oldest one of a place that this server has to say. */
     static Optional<Waiting> next(Handle handle, long place, String owner) {
-        return handle.createQuery("SELECT m.*, " + PlaceTable.COLUMNS + """
-                         FROM channel_messages m JOIN channel_places p ON p.number = m.place
+        return handle.createQuery("SELECT m.*, " + PlaceTable.COLUMNS + " " + """
+                        FROM channel_messages m JOIN channel_places p ON p.number = m.place
                         WHERE m.place = :place AND m.owner = :owner AND m.state IN ('received', 'saying')
                         ORDER BY m.number LIMIT 1""")
                 .bind("place", place)

@@ -119,8 +119,8 @@ final class NoticeTable {
                                 ORDER BY o.number LIMIT :most FOR UPDATE OF o SKIP LOCKED)
                             RETURNING *
                         )
-                        SELECT n.number, n.text, n.files::text AS files, n.attempts, n.created_at,\s""" + PlaceTable.COLUMNS + """
-                         FROM n JOIN channel_places p ON p.number = n.place ORDER BY n.number""")
+                        SELECT n.number, n.text, n.files::text AS files, n.attempts, n.created_at,\s""" + PlaceTable.COLUMNS
+                        + " FROM n JOIN channel_places p ON p.number = n.place ORDER BY n.number")
                 .bind("owner", owner)
                 .bind("lease", lease.toMillis())
                 .bindArray("channels", String.class, List.copyOf(channels))

@@ -38,8 +38,8 @@ final class PlaceTable {
     }
 
     static Optional<Known> find(Handle handle, Place place) {
-        return bind(handle.createQuery("SELECT " + COLUMNS + """
-                         FROM channel_places p
+        return bind(handle.createQuery("SELECT " + COLUMNS + " " + """
+                        FROM channel_places p
                         WHERE channel = :channel AND workspace = :workspace AND room = :room AND thread = :thread"""), place)
                 .map((row, context) -> known(row))
                 .findOne();
@@ -47,8 +47,8 @@ final class PlaceTable {
 
     /** The last used conversation of a room. */
     static Optional<Known> lastOfRoom(Handle handle, Place place) {
-        return handle.createQuery("SELECT " + COLUMNS + """
-                         FROM channel_places p WHERE channel = :channel AND workspace = :workspace AND room = :room
+        return handle.createQuery("SELECT " + COLUMNS + " " + """
+                        FROM channel_places p WHERE channel = :channel AND workspace = :workspace AND room = :room
                         ORDER BY last_activity DESC LIMIT 1""")
                 .bind("channel", place.channel())
                 .bind("workspace", place.workspace())

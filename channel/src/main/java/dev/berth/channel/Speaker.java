@@ -53,11 +53,15 @@ final class Speaker {
         this.uploads = new Uploads(parts);
     }
 
-    void received(long place, long message, List<Incoming.Attachment> files) {
+    /** To be called before the message can be seen, so that nobody says it without its files. */
+    void keep(long message, List<Incoming.Attachment> files) {
         if (!files.isEmpty()) {
             attachments.put(message, files);
         }
-        speak(place);
+    }
+
+    void forget(long message) {
+        attachments.remove(message);
     }
 
     void sweep() {
@@ -73,7 +77,8 @@ final class Speaker {
                 .forEach(this::speak);
     }
 
-    private void speak(long place) {
+    /** Says what waits in a place, on a thread of its own. */
+    void speak(long place) {
         boolean working = places.merge(place, false, (_, _) -> true);
         if (working || stopped) {
             return;
@@ -266,7 +271,7 @@ final class Speaker {
                     parts.server(),
                     parts.config().lease());
         });
-        attachments.remove(message.number());
+        forget(message.number());
         begun.ifPresent(deliveries::start);
     }
 
@@ -289,7 +294,7 @@ final class Speaker {
                     parts.server(),
                     parts.config().lease());
         });
-        attachments.remove(message.number());
+        forget(message.number());
         refused.ifPresent(deliveries::start);
     }
 

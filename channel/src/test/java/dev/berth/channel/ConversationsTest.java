@@ -41,6 +41,7 @@ import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -66,11 +67,11 @@ final class ConversationsTest {
     private final String name = "chat" + UUID.randomUUID().toString().substring(0, 8);
 
     private final RecordingChannel channel = new RecordingChannel(name);
-    private final ScriptedAgents agents = new ScriptedAgents(berth.sessions());
     private final List<Conversations> opened = new ArrayList<>();
     private final List<String> decided = new ArrayList<>();
     private final Place place = new Place(name, "T1", "C1", "17.01");
     private Rules rules = Rules.OPEN;
+    private ScriptedAgents agents;
 
     @BeforeAll
     static void start() {
@@ -90,6 +91,11 @@ final class ConversationsTest {
     static void stop() {
         jobs.close();
         berth.close();
+    }
+
+    @BeforeEach
+    void begin() {
+        agents = new ScriptedAgents(berth.sessions());
     }
 
     @AfterEach

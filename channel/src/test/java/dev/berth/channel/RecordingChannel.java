@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Semaphore;
 
 /** A channel that remembers what it was given. It can be made to take its time, and to fail. */
 public final class RecordingChannel implements Channel {
@@ -19,7 +18,7 @@ public final class RecordingChannel implements Channel {
     private final List<Shown> shown = new ArrayList<>();
     private final List<Said> said = new ArrayList<>();
     private final Deque<RuntimeException> failures = new ArrayDeque<>();
-    private final Semaphore free = new Semaphore(Integer.MAX_VALUE);
+    private boolean held;
 
     public RecordingChannel(String name) {
         this.name = name;
@@ -32,15 +31,13 @@ public final class RecordingChannel implements Channel {
 
     @Override
     public String show(Place place, String reply, Board board, Files files, String memo) throws InterruptedException {
-        free.acquire();
-        try {
-            synchronized (this) {
-                fail();
-                shown.add(new Shown(place, reply, board, memo));
-                return "memo-" + shown.size();
+        synchronized (this) {
+            while (held) {
+                wait();
             }
-        } finally {
-            free.release();
+            fail();
+            shown.add(new Shown(place, reply, board, memo));
+            return "memo-" + shown.size();
         }
     }
 
@@ -65,12 +62,13 @@ public final class RecordingChannel implements Channel {
     }
 
     /** Makes every board wait until it is told to go on. */
-    public void hold() {
-        free.drainPermits();
+    public synchronized void hold() {
+        held = true;
     }
 
-    public void goOn() {
-        free.release(1 << 20);
+    public synchronized void goOn() {
+        held = false;
+        notifyAll();
     }
 
     public synchronized List<Shown> shown() {
