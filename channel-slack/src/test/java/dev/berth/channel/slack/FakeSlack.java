@@ -2,8 +2,12 @@ package dev.berth.channel.slack;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.io.IOException;
 import java.net.URI;
 import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -122,17 +126,34 @@ public final class FakeSlack implements AutoCloseable {
 
     /** An app in Socket Mode, in the one workspace. */
     public SlackConfig socketConfig() {
-        return SlackConfig.socket(APP_TOKEN, Optional.of(BOT_TOKEN), Optional.empty()).at(api());
+        return SlackConfig.socket(APP_TOKEN, Optional.of(BOT_TOKEN), Optional.empty())
+                .at(api());
     }
 
     /** An app that gets requests, in the one workspace. */
     public SlackConfig httpConfig() {
-        return SlackConfig.http(SIGNING_SECRET, Optional.of(BOT_TOKEN), Optional.empty()).at(api());
+        return SlackConfig.http(SIGNING_SECRET, Optional.of(BOT_TOKEN), Optional.empty())
+                .at(api());
     }
 
     /** Sends requests there from now on, and not over a socket. */
     public void sendTo(Door to) {
         door = Optional.of(to);
+    }
+
+    /** Sends requests to the server at this address from now on. */
+    public void sendTo(URI address) {
+        sendTo((headers, body) -> {
+            HttpRequest.Builder request =
+                    HttpRequest.newBuilder(address).POST(HttpRequest.BodyPublishers.ofByteArray(body));
+            headers.forEach((name, values) -> values.forEach(value -> request.header(name, value)));
+            try (HttpClient client = HttpClient.newHttpClient()) {
+                return client.send(request.build(), HttpResponse.BodyHandlers.discarding())
+                        .statusCode();
+            } catch (IOException | InterruptedException e) {
+                throw new AssertionError("the app cannot be reached at " + address, e);
+            }
+        });
     }
 
     // What people do
@@ -272,7 +293,11 @@ public final class FakeSlack implements AutoCloseable {
                 .put("trigger_id", "1.2.3")
                 .put("response_url", response(user, channel));
         payload.putObject("team").put("id", TEAM).put("domain", "test");
-        payload.putObject("user").put("id", user).put("username", user).put("name", user).put("team_id", TEAM);
+        payload.putObject("user")
+                .put("id", user)
+                .put("username", user)
+                .put("name", user)
+                .put("team_id", TEAM);
         payload.putObject("channel").put("id", channel).put("name", "test");
         ObjectNode container = payload.putObject("container")
                 .put("type", "message")
@@ -282,7 +307,11 @@ public final class FakeSlack implements AutoCloseable {
         if (!post.thread.isEmpty()) {
             container.put("thread_ts", post.thread);
         }
-        payload.putObject("message").put("type", "message").put("ts", ts).put("user", BOT).put("text", post.text);
+        payload.putObject("message")
+                .put("type", "message")
+                .put("ts", ts)
+                .put("user", BOT)
+                .put("text", post.text);
         ObjectNode action = payload.putArray("actions").addObject();
         action.put("type", "button")
                 .put("action_id", button.action())
@@ -309,7 +338,8 @@ public final class FakeSlack implements AutoCloseable {
                 .put("trigger_id", "1.2.3")
                 .put("response_url", response(user, channel));
         String form = payload.properties().stream()
-                .map(field -> field.getKey() + "=" + URLEncoder.encode(field.getValue().asString(), UTF_8))
+                .map(field -> field.getKey() + "="
+                        + URLEncoder.encode(field.getValue().asString(), UTF_8))
                 .collect(Collectors.joining("&"));
         deliver("slash_commands", payload, form);
     }
@@ -339,7 +369,8 @@ public final class FakeSlack implements AutoCloseable {
             add(root);
             statuses.put(root.channel + "/" + root.ts, "");
         }
-        ObjectNode event = JSON.createObjectNode().put("type", "assistant_thread_started").put("event_ts", root.ts);
+        ObjectNode event =
+                JSON.createObjectNode().put("type", "assistant_thread_started").put("event_ts", root.ts);
         event.putObject("assistant_thread")
                 .put("user_id", user)
                 .put("channel_id", root.channel)
@@ -392,17 +423,22 @@ public final class FakeSlack implements AutoCloseable {
 
     public Whisper awaitWhisper(String user) {
         return await(
-                        () -> whispers().stream().filter(one -> one.user().equals(user)).toList(),
+                        () -> whispers().stream()
+                                .filter(one -> one.user().equals(user))
+                                .toList(),
                         found -> !found.isEmpty())
                 .getLast();
     }
 
     public String awaitHome(String user) {
-        return await(() -> Optional.ofNullable(homes.get(user)), Optional::isPresent).orElseThrow().toString();
+        return await(() -> Optional.ofNullable(homes.get(user)), Optional::isPresent)
+                .orElseThrow()
+                .toString();
     }
 
     public JsonNode awaitPrompts(String channel, String thread) {
-        return await(() -> Optional.ofNullable(prompts.get(channel + "/" + thread)), Optional::isPresent).orElseThrow();
+        return await(() -> Optional.ofNullable(prompts.get(channel + "/" + thread)), Optional::isPresent)
+                .orElseThrow();
     }
 
     /** The line below an assistant's thread. */
@@ -429,7 +465,8 @@ public final class FakeSlack implements AutoCloseable {
                     throw new AssertionError("it did not come to that; at last: " + value);
                 }
                 try {
-                    wait(left);
+                    // What it asks for may be elsewhere, such as in a database, and then nobody wakes it.
+                    wait(Math.min(left, 100));
                 } catch (InterruptedException e) {
                     throw new AssertionError("interrupted", e);
                 }
@@ -632,7 +669,11 @@ public final class FakeSlack implements AutoCloseable {
                 .map(file -> new Shown(file.name, file.title, Arrays.copyOf(file.content, file.content.length)))
                 .toList();
         return new Seen(
-                post.ts, post.user, texts.isEmpty() ? post.text : String.join("\n", texts), shown, List.copyOf(buttons));
+                post.ts,
+                post.user,
+                texts.isEmpty() ? post.text : String.join("\n", texts),
+                shown,
+                List.copyOf(buttons));
     }
 
     @Override

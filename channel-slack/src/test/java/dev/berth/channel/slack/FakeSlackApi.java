@@ -105,7 +105,8 @@ final class FakeSlackApi implements AutoCloseable {
         Map<String, String> form = form(new String(exchange.getRequestBody().readAllBytes(), UTF_8));
         Optional<Duration> pause = limited(method);
         if (pause.isPresent()) {
-            exchange.getResponseHeaders().add("Retry-After", Long.toString(pause.get().toSeconds()));
+            exchange.getResponseHeaders()
+                    .add("Retry-After", Long.toString(pause.get().toSeconds()));
             answer(exchange, 429, "{\"ok\":false,\"error\":\"ratelimited\"}");
             return;
         }
@@ -115,8 +116,9 @@ final class FakeSlackApi implements AutoCloseable {
             if (failure != null && failure.left.getAndDecrement() > 0) {
                 throw new Refused(failure.error);
             }
-            String authorization =
-                    Optional.ofNullable(exchange.getRequestHeaders().getFirst("Authorization")).orElse("");
+            String authorization = Optional.ofNullable(
+                            exchange.getRequestHeaders().getFirst("Authorization"))
+                    .orElse("");
             result = run(method, authorization, form);
             calls.computeIfAbsent(method, _ -> new AtomicInteger()).incrementAndGet();
             result.put("ok", true);
@@ -146,7 +148,9 @@ final class FakeSlackApi implements AutoCloseable {
         if (told.put(method, true) != null) {
             impatient.incrementAndGet();
         }
-        return Optional.of(Duration.ofNanos(until - System.nanoTime()).plusMillis(999).truncatedTo(java.time.temporal.ChronoUnit.SECONDS));
+        return Optional.of(Duration.ofNanos(until - System.nanoTime())
+                .plusMillis(999)
+                .truncatedTo(java.time.temporal.ChronoUnit.SECONDS));
     }
 
     private ObjectNode run(String method, String authorization, Map<String, String> form) {
@@ -160,15 +164,20 @@ final class FakeSlackApi implements AutoCloseable {
         String team = authorization.startsWith("Bearer ")
                 ? slack.tokens.get(authorization.substring("Bearer ".length()))
                 : null;
-        need(team != null, authorization.isEmpty() ? "not_authed" : "invalid_auth");
+        if (team == null) {
+            throw new Refused(authorization.isEmpty() ? "not_authed" : "invalid_auth");
+        }
         synchronized (slack) {
             return switch (method) {
                 case "auth.test" ->
-                    JSON.createObjectNode().put("team_id", team).put("user_id", FakeSlack.BOT).put("bot_id", "B0BOT");
+                    JSON.createObjectNode()
+                            .put("team_id", team)
+                            .put("user_id", FakeSlack.BOT)
+                            .put("bot_id", "B0BOT");
                 case "users.info" -> user(form);
                 case "conversations.open" -> {
                     ObjectNode opened = JSON.createObjectNode();
-                    opened.putObject("channel").put("id", FakeSlack.direct(form.get("users")));
+                    opened.putObject("channel").put("id", FakeSlack.direct(form.getOrDefault("users", "")));
                     yield opened;
                 }
                 case "chat.postMessage" -> post(form);
@@ -186,39 +195,46 @@ final class FakeSlackApi implements AutoCloseable {
                     yield JSON.createObjectNode().put("message_ts", slack.now());
                 }
                 case "assistant.threads.setStatus" -> {
-                    String thread = form.get("channel_id") + "/" + form.get("thread_ts");
+                    String thread = form.getOrDefault("channel_id", "") + "/" + form.getOrDefault("thread_ts", "");
                     need(slack.statuses.containsKey(thread), "channel_not_found");
-                    slack.statuses.put(thread, form.get("status"));
+                    slack.statuses.put(thread, form.getOrDefault("status", ""));
                     yield JSON.createObjectNode();
                 }
                 case "assistant.threads.setSuggestedPrompts" -> {
                     slack.prompts.put(
-                            form.get("channel_id") + "/" + form.get("thread_ts"), JSON.readTree(form.get("prompts")));
+                            form.getOrDefault("channel_id", "") + "/" + form.getOrDefault("thread_ts", ""),
+                            JSON.readTree(form.getOrDefault("prompts", "")));
                     yield JSON.createObjectNode();
                 }
                 case "views.publish" -> {
-                    JsonNode view = JSON.readTree(form.get("view"));
+                    JsonNode view = JSON.readTree(form.getOrDefault("view", ""));
                     check(view.path("blocks"));
-                    slack.homes.put(form.get("user_id"), view);
+                    slack.homes.put(form.getOrDefault("user_id", ""), view);
                     yield JSON.createObjectNode();
                 }
-                case "conversations.replies" -> written(form, form.get("ts"));
+                case "conversations.replies" -> written(form, form.getOrDefault("ts", ""));
                 case "conversations.history" -> written(form, "");
                 case "files.getUploadURLExternal" -> {
-                    int length = Integer.parseInt(form.get("length"));
+                    int length = Integer.parseInt(form.getOrDefault("length", ""));
                     need(length > 0, "invalid_arguments");
                     String id = slack.newFile();
                     slack.files.put(
-                            id, new FakeSlack.Stored(id, form.get("filename"), "application/octet-stream", new byte[0]));
+                            id,
+                            new FakeSlack.Stored(
+                                    id, form.getOrDefault("filename", ""), "application/octet-stream", new byte[0]));
                     lengths.put(id, length);
                     yield JSON.createObjectNode()
                             .put("file_id", id)
-                            .put("upload_url", address().resolve("/upload/" + id).toString());
+                            .put(
+                                    "upload_url",
+                                    address().resolve("/upload/" + id).toString());
                 }
                 case "files.completeUploadExternal" -> complete(form);
                 case "files.info" -> {
-                    FakeSlack.Stored file = slack.files.get(form.get("file"));
-                    need(file != null, "file_not_found");
+                    FakeSlack.Stored file = slack.files.get(form.getOrDefault("file", ""));
+                    if (file == null) {
+                        throw new Refused("file_not_found");
+                    }
                     ObjectNode info = JSON.createObjectNode();
                     info.putObject("file").put("id", file.id).put("url_private", slack.download(file));
                     yield info;
@@ -234,7 +250,9 @@ final class FakeSlackApi implements AutoCloseable {
                         .encodeToString((FakeSlack.CLIENT_ID + ":" + FakeSlack.CLIENT_SECRET).getBytes(UTF_8));
         need(authorization.equals(expected), "bad_client_secret");
         String[] found = codes.remove(form.getOrDefault("code", ""));
-        need(found != null, "invalid_code");
+        if (found == null) {
+            throw new Refused("invalid_code");
+        }
         ObjectNode answer = JSON.createObjectNode()
                 .put("access_token", found[1])
                 .put("token_type", "bot")
@@ -246,12 +264,12 @@ final class FakeSlackApi implements AutoCloseable {
     }
 
     private ObjectNode user(Map<String, String> form) {
-        String name = slack.names.get(form.get("user"));
+        String name = slack.names.get(form.getOrDefault("user", ""));
         need(name != null, "user_not_found");
         ObjectNode answer = JSON.createObjectNode();
         answer.putObject("user")
-                .put("id", form.get("user"))
-                .put("name", form.get("user"))
+                .put("id", form.getOrDefault("user", ""))
+                .put("name", form.getOrDefault("user", ""))
                 .putObject("profile")
                 .put("display_name", name)
                 .put("real_name", name + " of the test");
@@ -308,11 +326,14 @@ final class FakeSlackApi implements AutoCloseable {
         ArrayNode messages = answer.putArray("messages");
         String oldest = form.getOrDefault("oldest", "0");
         List<FakeSlack.Post> posts = slack.posts(
-                form.get("channel"),
+                form.getOrDefault("channel", ""),
                 post -> (thread.isEmpty() ? post.thread.isEmpty() : post.thread.equals(thread))
                         && post.ts.compareTo(oldest) > 0);
         for (FakeSlack.Post post : posts) {
-            ObjectNode message = messages.addObject().put("ts", post.ts).put("user", post.user).put("text", post.text);
+            ObjectNode message = messages.addObject()
+                    .put("ts", post.ts)
+                    .put("user", post.user)
+                    .put("text", post.text);
             if (form.getOrDefault("include_all_metadata", "false").equals("true")) {
                 message.set("metadata", post.metadata);
             }
@@ -328,9 +349,11 @@ final class FakeSlackApi implements AutoCloseable {
         post.thread = form.getOrDefault("thread_ts", "");
         post.ts = slack.now();
         post.user = FakeSlack.BOT;
-        for (JsonNode file : JSON.readTree(form.get("files"))) {
+        for (JsonNode file : JSON.readTree(form.getOrDefault("files", ""))) {
             FakeSlack.Stored stored = slack.files.get(file.path("id").asString(""));
-            need(stored != null && stored.content.length > 0, "file_not_found");
+            if (stored == null || stored.content.length == 0) {
+                throw new Refused("file_not_found");
+            }
             stored.title = file.path("title").asString("");
             post.files.add(stored);
         }
@@ -351,8 +374,10 @@ final class FakeSlackApi implements AutoCloseable {
     }
 
     private void download(HttpExchange exchange) throws IOException {
-        String token = Optional.ofNullable(exchange.getRequestHeaders().getFirst("Authorization")).orElse("");
-        FakeSlack.Stored file = slack.files.get(exchange.getRequestURI().getPath().substring("/files/".length()));
+        String token = Optional.ofNullable(exchange.getRequestHeaders().getFirst("Authorization"))
+                .orElse("");
+        FakeSlack.Stored file =
+                slack.files.get(exchange.getRequestURI().getPath().substring("/files/".length()));
         if (file == null || !slack.tokens.containsKey(token.replace("Bearer ", ""))) {
             exchange.getResponseHeaders().add("Content-Type", "text/html; charset=utf-8");
             answer(exchange, 200, "<html>log in</html>");
@@ -369,7 +394,8 @@ final class FakeSlackApi implements AutoCloseable {
         String[] parts = exchange.getRequestURI().getPath().split("/");
         JsonNode body = JSON.readTree(exchange.getRequestBody().readAllBytes());
         synchronized (slack) {
-            slack.whispers.add(new FakeSlack.Whisper(parts[2], parts[3], "", body.path("text").asString("")));
+            slack.whispers.add(new FakeSlack.Whisper(
+                    parts[2], parts[3], "", body.path("text").asString("")));
         }
         slack.changed();
         answer(exchange, 200, "ok");
