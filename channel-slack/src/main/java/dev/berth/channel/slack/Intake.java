@@ -100,6 +100,11 @@ final class Intake implements AutoCloseable {
         app.start();
     }
 
+    /** Asks who the bot is before anybody waits for it; a token that is not valid is in the log from the start. */
+    void prepare() {
+        accepted(workspaces::own);
+    }
+
     AppConfig appConfig() {
         return appConfig;
     }

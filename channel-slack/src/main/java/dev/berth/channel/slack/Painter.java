@@ -44,7 +44,7 @@ final class Painter {
         }
         boolean ended = board.end().isPresent();
         boolean shown = ended || !status();
-        boolean live = !board.steps().isEmpty() || shown && !ended;
+        boolean live = !board.steps().isEmpty() || (shown && !ended);
         boolean before = !ended || memo.get(LIVE).isEmpty();
         if (live && before) {
             put(LIVE, Letters.live(board));

@@ -67,6 +67,7 @@ public final class SlackChannel implements Channel {
         }
         Intake made = new Intake(api, workspaces, uploads, pace, inbox, clock);
         intake = Optional.of(made);
+        made.prepare();
         if (config.mode() == SlackConfig.Mode.SOCKET) {
             Socket connection = new Socket(api.slack(), config.appToken().orElseThrow(), made);
             socket = Optional.of(connection);

@@ -16,7 +16,8 @@ final class Workspaces {
     private final Optional<String> token;
     private final Optional<Installations> installations;
     private final Remembered<String, Optional<Workspace>> installed;
-    private volatile Optional<Workspace> own = Optional.empty();
+    /** Guarded by this. */
+    private Optional<Workspace> own = Optional.empty();
 
     Workspaces(SlackApi api, Optional<String> token, Optional<Installations> installations, InstantSource clock) {
         this.api = api;
@@ -41,7 +42,7 @@ final class Workspaces {
     }
 
     /** Whose the configured token is. It is asked once, and not for every event. */
-    private Optional<Workspace> own() throws InterruptedException {
+    synchronized Optional<Workspace> own() throws InterruptedException {
         if (own.isEmpty() && token.isPresent()) {
             JsonNode answer = api.need(new Workspace("", "", token.get()), "auth.test", Map.of());
             own = Optional.of(new Workspace(

@@ -2,8 +2,12 @@ package dev.berth.channel.slack;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.io.IOException;
 import java.net.URI;
 import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -135,6 +139,21 @@ public final class FakeSlack implements AutoCloseable {
     /** Sends requests there from now on, and not over a socket. */
     public void sendTo(Door to) {
         door = Optional.of(to);
+    }
+
+    /** Sends requests to the server at this address from now on. */
+    public void sendTo(URI address) {
+        sendTo((headers, body) -> {
+            HttpRequest.Builder request =
+                    HttpRequest.newBuilder(address).POST(HttpRequest.BodyPublishers.ofByteArray(body));
+            headers.forEach((name, values) -> values.forEach(value -> request.header(name, value)));
+            try (HttpClient client = HttpClient.newHttpClient()) {
+                return client.send(request.build(), HttpResponse.BodyHandlers.discarding())
+                        .statusCode();
+            } catch (IOException | InterruptedException e) {
+                throw new AssertionError("the app cannot be reached at " + address, e);
+            }
+        });
     }
 
     // What people do
@@ -446,7 +465,8 @@ public final class FakeSlack implements AutoCloseable {
                     throw new AssertionError("it did not come to that; at last: " + value);
                 }
                 try {
-                    wait(left);
+                    // What it asks for may be elsewhere, such as in a database, and then nobody wakes it.
+                    wait(Math.min(left, 100));
                 } catch (InterruptedException e) {
                     throw new AssertionError("interrupted", e);
                 }

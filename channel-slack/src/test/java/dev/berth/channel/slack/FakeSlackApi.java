@@ -164,7 +164,9 @@ final class FakeSlackApi implements AutoCloseable {
         String team = authorization.startsWith("Bearer ")
                 ? slack.tokens.get(authorization.substring("Bearer ".length()))
                 : null;
-        need(team != null, authorization.isEmpty() ? "not_authed" : "invalid_auth");
+        if (team == null) {
+            throw new Refused(authorization.isEmpty() ? "not_authed" : "invalid_auth");
+        }
         synchronized (slack) {
             return switch (method) {
                 case "auth.test" ->
@@ -175,7 +177,7 @@ final class FakeSlackApi implements AutoCloseable {
                 case "users.info" -> user(form);
                 case "conversations.open" -> {
                     ObjectNode opened = JSON.createObjectNode();
-                    opened.putObject("channel").put("id", FakeSlack.direct(form.get("users")));
+                    opened.putObject("channel").put("id", FakeSlack.direct(form.getOrDefault("users", "")));
                     yield opened;
                 }
                 case "chat.postMessage" -> post(form);
@@ -193,31 +195,33 @@ final class FakeSlackApi implements AutoCloseable {
                     yield JSON.createObjectNode().put("message_ts", slack.now());
                 }
                 case "assistant.threads.setStatus" -> {
-                    String thread = form.get("channel_id") + "/" + form.get("thread_ts");
+                    String thread = form.getOrDefault("channel_id", "") + "/" + form.getOrDefault("thread_ts", "");
                     need(slack.statuses.containsKey(thread), "channel_not_found");
-                    slack.statuses.put(thread, form.get("status"));
+                    slack.statuses.put(thread, form.getOrDefault("status", ""));
                     yield JSON.createObjectNode();
                 }
                 case "assistant.threads.setSuggestedPrompts" -> {
                     slack.prompts.put(
-                            form.get("channel_id") + "/" + form.get("thread_ts"), JSON.readTree(form.get("prompts")));
+                            form.getOrDefault("channel_id", "") + "/" + form.getOrDefault("thread_ts", ""),
+                            JSON.readTree(form.getOrDefault("prompts", "")));
                     yield JSON.createObjectNode();
                 }
                 case "views.publish" -> {
-                    JsonNode view = JSON.readTree(form.get("view"));
+                    JsonNode view = JSON.readTree(form.getOrDefault("view", ""));
                     check(view.path("blocks"));
-                    slack.homes.put(form.get("user_id"), view);
+                    slack.homes.put(form.getOrDefault("user_id", ""), view);
                     yield JSON.createObjectNode();
                 }
-                case "conversations.replies" -> written(form, form.get("ts"));
+                case "conversations.replies" -> written(form, form.getOrDefault("ts", ""));
                 case "conversations.history" -> written(form, "");
                 case "files.getUploadURLExternal" -> {
-                    int length = Integer.parseInt(form.get("length"));
+                    int length = Integer.parseInt(form.getOrDefault("length", ""));
                     need(length > 0, "invalid_arguments");
                     String id = slack.newFile();
                     slack.files.put(
                             id,
-                            new FakeSlack.Stored(id, form.get("filename"), "application/octet-stream", new byte[0]));
+                            new FakeSlack.Stored(
+                                    id, form.getOrDefault("filename", ""), "application/octet-stream", new byte[0]));
                     lengths.put(id, length);
                     yield JSON.createObjectNode()
                             .put("file_id", id)
@@ -227,8 +231,10 @@ final class FakeSlackApi implements AutoCloseable {
                 }
                 case "files.completeUploadExternal" -> complete(form);
                 case "files.info" -> {
-                    FakeSlack.Stored file = slack.files.get(form.get("file"));
-                    need(file != null, "file_not_found");
+                    FakeSlack.Stored file = slack.files.get(form.getOrDefault("file", ""));
+                    if (file == null) {
+                        throw new Refused("file_not_found");
+                    }
                     ObjectNode info = JSON.createObjectNode();
                     info.putObject("file").put("id", file.id).put("url_private", slack.download(file));
                     yield info;
@@ -244,7 +250,9 @@ final class FakeSlackApi implements AutoCloseable {
                         .encodeToString((FakeSlack.CLIENT_ID + ":" + FakeSlack.CLIENT_SECRET).getBytes(UTF_8));
         need(authorization.equals(expected), "bad_client_secret");
         String[] found = codes.remove(form.getOrDefault("code", ""));
-        need(found != null, "invalid_code");
+        if (found == null) {
+            throw new Refused("invalid_code");
+        }
         ObjectNode answer = JSON.createObjectNode()
                 .put("access_token", found[1])
                 .put("token_type", "bot")
@@ -256,12 +264,12 @@ final class FakeSlackApi implements AutoCloseable {
     }
 
     private ObjectNode user(Map<String, String> form) {
-        String name = slack.names.get(form.get("user"));
+        String name = slack.names.get(form.getOrDefault("user", ""));
         need(name != null, "user_not_found");
         ObjectNode answer = JSON.createObjectNode();
         answer.putObject("user")
-                .put("id", form.get("user"))
-                .put("name", form.get("user"))
+                .put("id", form.getOrDefault("user", ""))
+                .put("name", form.getOrDefault("user", ""))
                 .putObject("profile")
                 .put("display_name", name)
                 .put("real_name", name + " of the test");
@@ -318,7 +326,7 @@ final class FakeSlackApi implements AutoCloseable {
         ArrayNode messages = answer.putArray("messages");
         String oldest = form.getOrDefault("oldest", "0");
         List<FakeSlack.Post> posts = slack.posts(
-                form.get("channel"),
+                form.getOrDefault("channel", ""),
                 post -> (thread.isEmpty() ? post.thread.isEmpty() : post.thread.equals(thread))
                         && post.ts.compareTo(oldest) > 0);
         for (FakeSlack.Post post : posts) {
@@ -341,9 +349,11 @@ final class FakeSlackApi implements AutoCloseable {
         post.thread = form.getOrDefault("thread_ts", "");
         post.ts = slack.now();
         post.user = FakeSlack.BOT;
-        for (JsonNode file : JSON.readTree(form.get("files"))) {
+        for (JsonNode file : JSON.readTree(form.getOrDefault("files", ""))) {
             FakeSlack.Stored stored = slack.files.get(file.path("id").asString(""));
-            need(stored != null && stored.content.length > 0, "file_not_found");
+            if (stored == null || stored.content.length == 0) {
+                throw new Refused("file_not_found");
+            }
             stored.title = file.path("title").asString("");
             post.files.add(stored);
         }
