@@ -66,13 +66,15 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
     private final AgentListener listener;
     private final InnerAgent inner;
     private final Map<String, CompletableFuture<Boolean>> questions = new ConcurrentHashMap<>();
-    /** Guards the next four. Nothing is told while it is held. */
+    /** Nothing is told while it is held. */
     private final Object state = new Object();
 
+    // These are guarded by state.
     private final Queue<String> messages = new ArrayDeque<>();
     private Going going = new Going();
     private boolean running;
     private boolean busy;
+    private Optional<SandboxException> innerLost = Optional.empty();
 
     private volatile boolean alive = true;
     /** Guarded by this, as are the events in their order. */
@@ -207,7 +209,7 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
         aborted.stop.ask(Stop.Kind.ABORT);
         try {
             // The coding agent has its own time to stop, and after that is ended.
-            boolean unused = aborted.over.get(command.multipliedBy(3).toMillis(), TimeUnit.MILLISECONDS);
+            boolean _ = aborted.over.get(command.multipliedBy(3).toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
             throw SandboxException.timeout(
                     "the run did not stop within " + command.multipliedBy(3).toSeconds() + " s; end the agent");
@@ -260,7 +262,7 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
                 synchronized (state) {
                     if (messages.isEmpty() || !alive) {
                         running = false;
-                        return;
+                        break;
                     }
                     // Said when the last run was over already, so it is the beginning of another one.
                     busy = true;
@@ -269,6 +271,7 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
                 tellBeginning = true;
                 atWork = Optional.empty();
             }
+            loseIfInnerIsLost();
         } catch (Stopped e) {
             LOG.debug("let go of a run");
         } catch (RuntimeException e) {
@@ -318,7 +321,8 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
             }
         } catch (ModelException e) {
             stop.check();
-            return failed(sentence(e.getMessage()), e.kind() == ModelException.Kind.REFUSED);
+            boolean refusedAgain = e.kind() == ModelException.Kind.REFUSED || e.kind() == ModelException.Kind.TOO_LONG;
+            return failed(sentence(e.getMessage()), refusedAgain);
         } catch (Stopped e) {
             if (e.kind() == Stop.Kind.LET_GO) {
                 throw e;
@@ -541,6 +545,9 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
 
     @Override
     public void started(String conversation) {
+        synchronized (state) {
+            innerLost = Optional.empty();
+        }
         history.agent(conversation);
     }
 
@@ -548,12 +555,21 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
     @Override
     public void lostIdle(SandboxException why) {
         synchronized (state) {
+            innerLost = Optional.of(why);
             if (running) {
-                return; // it is started again when it is needed
+                return; // it is started again if it is needed
             }
-            alive = false;
         }
-        lose(why);
+        loseIfInnerIsLost();
+    }
+
+    private void loseIfInnerIsLost() {
+        Optional<SandboxException> why;
+        synchronized (state) {
+            why = running ? Optional.empty() : innerLost;
+            alive &= why.isEmpty();
+        }
+        why.ifPresent(this::lose);
     }
 
     private synchronized void tell(AgentEvent event) {

@@ -35,6 +35,7 @@ final class History {
 
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static final int PIECE = 4 << 20;
+    private static final int LEAST = 2 << 10;
     private static final String NOTE = "note";
 
     /** A message of a person, or an answer with the results of the tools that it uses. */
@@ -74,6 +75,7 @@ final class History {
     private final List<Unit> units = new ArrayList<>();
     private byte[] added = new byte[256];
     private int addedLength;
+    private final int longest;
     private int budget;
     private boolean shortened;
     private boolean ended = true;
@@ -85,6 +87,7 @@ final class History {
     History(Past past, int budget) {
         this.past = past;
         this.budget = budget;
+        this.longest = budget / 2;
         byte[] kept = past.transcript().orElse(new byte[0]);
         this.before = kept.length;
         new String(kept, UTF_8).lines().forEach(this::read);
@@ -132,7 +135,7 @@ final class History {
     }
 
     synchronized void add(ChatMessage message) {
-        ChatMessage fit = message instanceof User user ? new User(Words.cut(user.text(), budget / 2)) : message;
+        ChatMessage fit = message instanceof User user ? new User(Words.cut(user.text(), longest)) : message;
         keep(fit);
         write(fit.json());
         shorten();
@@ -225,7 +228,7 @@ final class History {
     /** Gives the model less from now on. Returns whether there was anything that could be left out. */
     synchronized boolean halve() {
         int size = size();
-        budget = Math.max(ChatConfig.LEAST_HISTORY, Math.min(budget, size) / 2);
+        budget = Math.max(LEAST, Math.min(budget, size) / 2);
         shorten();
         return size() < size;
     }

@@ -259,7 +259,7 @@ final class InnerAgent {
         try {
             if (stopped != null) {
                 stopped.abort();
-                Optional<Ended> unused =
+                Optional<Ended> _ =
                         aborted.end.get(station.config().patience().command().toMillis(), TimeUnit.MILLISECONDS);
             }
         } catch (SandboxException | TimeoutException | ExecutionException e) {

@@ -85,6 +85,6 @@ final class Pieces implements Flow.Subscriber<List<ByteBuffer>>, AutoCloseable {
             given.cancel();
         }
         // If it is full, the reader has enough to come to an end by.
-        boolean unused = queue.offer(new Piece.Closed());
+        boolean _ = queue.offer(new Piece.Closed());
     }
 }

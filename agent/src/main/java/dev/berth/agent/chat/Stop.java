@@ -42,7 +42,7 @@ final class Stop {
 
     /** Does something as soon as it is asked for. */
     void then(Runnable action) {
-        CompletableFuture<Void> unused = asked.thenRun(action);
+        CompletableFuture<Void> _ = asked.thenRun(action);
     }
 
     void check() throws Stopped {

@@ -27,13 +27,13 @@ import org.jspecify.annotations.Nullable;
 final class FakeRuntime implements AgentRuntime {
     /** What it does about a message. */
     interface Behaviour {
-        void told(Process process, String message) throws Exception;
+        void told(Body process, String message) throws Exception;
     }
 
     private final Queue<Behaviour> script = new ConcurrentLinkedQueue<>();
     private final Queue<SandboxException> failures = new ConcurrentLinkedQueue<>();
     private final List<Station> starts = new CopyOnWriteArrayList<>();
-    private volatile @Nullable Process process;
+    private volatile @Nullable Body process;
 
     FakeRuntime then(Behaviour behaviour) {
         script.add(behaviour);
@@ -69,8 +69,8 @@ final class FakeRuntime implements AgentRuntime {
         return starts;
     }
 
-    Process process() {
-        Process running = process;
+    Body process() {
+        Body running = process;
         if (running == null) {
             throw new AssertionError("no agent runs");
         }
@@ -78,7 +78,7 @@ final class FakeRuntime implements AgentRuntime {
     }
 
     boolean running() {
-        Process running = process;
+        Body running = process;
         return running != null && running.alive;
     }
 
@@ -97,7 +97,7 @@ final class FakeRuntime implements AgentRuntime {
             throw SandboxException.conflict("one runs already");
         }
         starts.add(station);
-        Process started = new Process();
+        Body started = new Body();
         process = started;
         return started.handle(listener, 0);
     }
@@ -108,7 +108,7 @@ final class FakeRuntime implements AgentRuntime {
     }
 
     /** What is in the sandbox, whoever listens. */
-    final class Process {
+    final class Body {
         private final List<AgentEvent> log = new ArrayList<>();
         private final List<String> decisions = new CopyOnWriteArrayList<>();
         private final List<String> told = new CopyOnWriteArrayList<>();
@@ -179,7 +179,15 @@ final class FakeRuntime implements AgentRuntime {
         }
     }
 
-    private record Handle(Process process, AgentListener listener) implements Agent {
+    private static final class Handle implements Agent {
+        private final Body process;
+        private final AgentListener listener;
+
+        Handle(Body process, AgentListener listener) {
+            this.process = process;
+            this.listener = listener;
+        }
+
         @Override
         public String conversation() {
             return "conversation of the fake";
