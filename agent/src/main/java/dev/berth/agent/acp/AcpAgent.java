@@ -566,7 +566,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
     }
 
     private synchronized void turnOver(String id, ObjectNode answer, long end) {
-        if (!id.equals(turn) || state == State.IDLE && !mayHaveBegun) {
+        if (!id.equals(turn) || (state == State.IDLE && !mayHaveBegun)) {
             return; // a turn that somebody gave up already
         }
         begin();
@@ -637,7 +637,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
 
     /** Whether a run goes on that something belongs to. Called with the lock. */
     private boolean takes(boolean begins) {
-        if (state == State.BEGINNING && !turn.isEmpty() || mayHaveBegun && begins) {
+        if ((state == State.BEGINNING && !turn.isEmpty()) || (mayHaveBegun && begins)) {
             begin();
         }
         return state == State.RUNNING;

@@ -50,6 +50,9 @@ final class EventWire implements Wire {
     private @Nullable Thread reader;
     private Server.@Nullable Stream stream;
     private boolean begun;
+    /** Where something was missing when it was asked for the last time. Of the reader's thread alone. */
+    private long skipped;
+
     private volatile long last;
     private volatile long heardAt = System.nanoTime();
     private volatile String noise = "";
@@ -102,7 +105,7 @@ final class EventWire implements Wire {
             server.begin(agent, message, patience);
             listen();
         } else if (message.has("method") && message.has("id")) {
-            server.ask(message);
+            server.ask(message, e -> lost(e.getMessage()));
         } else {
             server.tell(message);
         }
@@ -154,8 +157,6 @@ final class EventWire implements Wire {
             Thread.currentThread().interrupt();
         }
     }
-
-    private long skipped;
 
     /** Until the stream ends, or something is missing that the server may still have. */
     private void follow(Server.Stream events) throws IOException {

@@ -13,10 +13,12 @@ import java.io.OutputStream;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.databind.node.ObjectNode;
@@ -34,6 +36,7 @@ record Server(Sandbox sandbox, int port, String token) {
     /** The one agent that is asked for. */
     private static final String AGENT = "/v1/acp/berth";
 
+    private static final String JSON = "Content-Type: application/json\r\n";
     private static final Duration SOON = Duration.ofSeconds(10);
     private static final Duration DELETING = Duration.ofSeconds(2);
     private static final int LONGEST_LINE = 16 << 10;
@@ -81,9 +84,26 @@ record Server(Sandbox sandbox, int port, String token) {
         }
     }
 
-    /** Gives the agent a message whose answer comes with the events, whenever that is. */
-    void ask(ObjectNode message) {
-        exchange("POST", AGENT, message.toString(), SOON);
+    /**
+     * Gives the agent a message whose answer comes with the events, whenever that is. Returns when it was written.
+     *
+     * @param refused told if the server did not take it
+     */
+    void ask(ObjectNode message, Consumer<SandboxException> refused) {
+        Connection connection = sandbox.dial(port);
+        try {
+            send(connection, "POST", AGENT, JSON, message.toString());
+        } catch (IOException e) {
+            connection.close();
+            throw SandboxException.unavailable("sandbox-agent broke off: " + e.getMessage(), e);
+        }
+        Thread.ofVirtual().name("sandbox-agent-http").start(() -> {
+            try {
+                await(later(() -> head(connection, "POST")), connection, SOON);
+            } catch (SandboxException e) {
+                refused.accept(e);
+            }
+        });
     }
 
     void delete() {
@@ -114,19 +134,38 @@ record Server(Sandbox sandbox, int port, String token) {
      */
     private Optional<Integer> exchange(String method, String path, String body, Duration deadline) {
         Connection connection = sandbox.dial(port);
+        return await(
+                later(() -> {
+                    send(connection, method, path, JSON, body);
+                    return head(connection, method);
+                }),
+                connection,
+                deadline);
+    }
+
+    /** A connection cannot be read for a while only, so somebody else does it. */
+    private static CompletableFuture<Integer> later(Callable<Integer> work) {
         CompletableFuture<Integer> status = new CompletableFuture<>();
         Thread.ofVirtual().name("sandbox-agent-http").start(() -> {
             try {
-                send(connection, method, path, "Content-Type: application/json\r\n", body);
-                Answer answer = head(connection.input());
-                if (answer.status >= 300) {
-                    throw SandboxException.unavailable(refusal(method, answer));
-                }
-                status.complete(answer.status);
-            } catch (IOException | SandboxException e) {
+                status.complete(work.call());
+            } catch (Exception e) {
                 status.completeExceptionally(e);
             }
         });
+        return status;
+    }
+
+    private static int head(Connection connection, String method) throws IOException {
+        Answer answer = head(connection.input());
+        if (answer.status >= 300) {
+            throw SandboxException.unavailable(refusal(method, answer));
+        }
+        return answer.status;
+    }
+
+    private static Optional<Integer> await(
+            CompletableFuture<Integer> status, Connection connection, Duration deadline) {
         try {
             return Optional.of(status.get(deadline.toMillis(), TimeUnit.MILLISECONDS));
         } catch (TimeoutException e) {
