@@ -105,7 +105,13 @@ final class Server {
         String api = keys.api(given, new ApiKeys(database));
         String admin = keys.admin(settings.values().get(Settings.ADMIN_KEY));
         Gateway gateway = parts.add(
-                "gateway", Gateway.start(settings.gateway(admin, sealing::read), sessions, provider, database, meters));
+                "gateway", Gateway.start(
+                        settings.gateway(admin, sealing::read, List.of(SlackBot.SEALED)),
+                        sessions,
+                        provider,
+                        database,
+                        meters));
+        settings.slack().ifPresent(config -> parts.add("slack", SlackBot.start(config, gateway, database)));
         return new Server(parts, gateway, http, settings.keys().resolve(KeyFiles.API), api, given.isPresent());
     }
 

@@ -1,11 +1,18 @@
 package dev.berth.gateway;
 
 import dev.berth.agent.AgentRuntime;
+import dev.berth.agent.acp.AcpRuntime;
+import dev.berth.agent.chat.ChatConfig;
+import dev.berth.agent.chat.ChatRuntime;
+import dev.berth.agent.chat.ModelClient;
+import dev.berth.agent.chat.ModelConfig;
 import dev.berth.agent.pi.PiRuntime;
 import dev.berth.agent.run.Runs;
+import dev.berth.agent.sandboxagent.SandboxAgentRuntime;
 import dev.berth.gateway.agent.AgentApi;
 import dev.berth.gateway.agent.AgentChoices;
 import dev.berth.gateway.agent.AgentPermissions;
+import dev.berth.gateway.agent.AgentsConfig;
 import dev.berth.gateway.agent.PromptApi;
 import dev.berth.gateway.api.ArtifactApi;
 import dev.berth.gateway.api.Calls;
@@ -187,7 +194,7 @@ public final class Gateway implements AutoCloseable {
                 new SessionPolicies(sessions, database, book, running, meters, InstantSource.system());
         Outbound outbound = Outbound.open(
                 config.features().outbound(), config.data().resolve("egress"), provider, sessions, policies, book);
-        Map<String, AgentRuntime> runtimes = runtimes();
+        Map<String, AgentRuntime> runtimes = runtimes(config.features().agents());
         requireRuntime(config, runtimes);
         AgentChoices choices = new AgentChoices(config.features().agents(), sessions, secrets, networks, database);
         Runs runs = Runs.open(
@@ -292,8 +299,13 @@ public final class Gateway implements AutoCloseable {
     }
 
     /** All kinds of agents there are, by their names. */
-    private static Map<String, AgentRuntime> runtimes() {
-        return Stream.of(new PiRuntime()).collect(Collectors.toUnmodifiableMap(AgentRuntime::name, it -> it));
+    private static Map<String, AgentRuntime> runtimes(AgentsConfig config) {
+        List<AgentRuntime> coding = List.of(new PiRuntime(), AcpRuntime.opencode(), new SandboxAgentRuntime());
+        Stream<AgentRuntime> chat = config.chat().stream()
+                .map(it -> new ModelConfig(it.url(), it.model(), it::key, ModelConfig.Patience.DEFAULT))
+                .map(model -> new ChatRuntime(new PiRuntime(), new ModelClient(model), ChatConfig.DEFAULT));
+        return Stream.concat(coding.stream(), chat)
+                .collect(Collectors.toUnmodifiableMap(AgentRuntime::name, it -> it));
     }
 
     private static void requireRuntime(GatewayConfig config, Map<String, AgentRuntime> runtimes) {

@@ -1,6 +1,14 @@
 package dev.berth.cli.config;
 
 import dev.berth.agent.AgentConfig.Patience;
+import dev.berth.channel.ConversationsConfig;
+import dev.berth.channel.Rules;
+import dev.berth.channel.Rules.Rate;
+import dev.berth.channel.slack.SlackChannel;
+import dev.berth.channel.slack.SlackConfig;
+import dev.berth.channel.webhook.Hook;
+import dev.berth.gateway.channel.ChannelsConfig;
+import dev.berth.gateway.config.SealedColumn;
 import dev.berth.gateway.GatewayConfig;
 import dev.berth.gateway.agent.AgentsConfig;
 import dev.berth.gateway.agent.ModelChoice;
@@ -25,6 +33,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -105,7 +114,8 @@ public record ServerSettings(Values values) {
                 values.get(Settings.BODY_MAX));
     }
 
-    public GatewayConfig gateway(String adminKey, Supplier<List<byte[]>> sealingKeys) {
+    /** @param sealed what channels keep in the database with these keys */
+    public GatewayConfig gateway(String adminKey, Supplier<List<byte[]>> sealingKeys, List<SealedColumn> sealed) {
         return GatewayConfig.of(http(), data(), adminKey, sealingKeys)
                 .withTools(ToolSettings.DEFAULT.withTimeouts(
                         values.get(Settings.TOOLS_TIMEOUT), values.get(Settings.TOOLS_LONGEST_TIMEOUT)))
@@ -120,6 +130,7 @@ public record ServerSettings(Values values) {
                         values.get(Settings.EGRESS_ANSWER_TIMEOUT),
                         values.get(Settings.EGRESS_IDLE_TIMEOUT)))
                 .withAgents(agents())
+                .withChannels(channels(), sealed)
                 .withApprovalPatience(values.get(Settings.APPROVAL_TIMEOUT))
                 .withArtifacts(new ArtifactsConfig(
                         data().resolve("artifacts"),
@@ -164,6 +175,72 @@ public record ServerSettings(Values values) {
                                 url,
                                 values.get(Settings.AGENT_CHAT_MODEL).orElseThrow(),
                                 values.get(Settings.AGENT_CHAT_KEY))));
+    }
+
+    private ChannelsConfig channels() {
+        Rate rate = new Rate(values.get(Settings.CHANNEL_BURST), values.get(Settings.CHANNEL_RATE));
+        String tenant = values.get(Settings.CHANNEL_TENANT);
+        Rules slack = new Rules(
+                tenant,
+                Set.copyOf(values.get(Settings.SLACK_ROOMS)),
+                Set.copyOf(values.get(Settings.SLACK_PEOPLE)),
+                Set.copyOf(values.get(Settings.SLACK_APPROVERS)),
+                rate);
+        Rules others = new Rules(tenant, Set.of(), Set.of(), Set.of(), rate);
+        return new ChannelsConfig(
+                ConversationsConfig.DEFAULT,
+                (channel, _) -> channel.equals(SlackChannel.NAME) ? slack : others,
+                hook().map(hook -> Map.of(values.get(Settings.CHANNEL_NAME), hook)).orElse(Map.of()));
+    }
+
+    /** @throws IllegalArgumentException if what is set cannot be one */
+    Optional<Hook> hook() {
+        return values.get(Settings.CHANNEL_URL)
+                .map(url -> Hook.of(url, values.get(Settings.CHANNEL_SECRET).orElse("")));
+    }
+
+    /**
+     * Slack, if it is set up.
+     *
+     * @throws IllegalArgumentException if something is missing or cannot be right
+     */
+    public Optional<SlackConfig> slack() {
+        Optional<String> bot = values.get(Settings.SLACK_BOT_TOKEN);
+        Optional<String> client = values.get(Settings.SLACK_CLIENT_ID);
+        if (bot.isEmpty() && client.isEmpty()) {
+            return Optional.empty();
+        }
+        Optional<SlackConfig.OAuth> oauth = client.map(id -> new SlackConfig.OAuth(
+                id,
+                needed(Settings.SLACK_CLIENT_SECRET, "slack.client-id needs slack.client-secret"),
+                URI.create(needed(
+                                Settings.PUBLIC_URL,
+                                "slack.client-id needs public-url, to which Slack sends people back")
+                        + "/channels/slack/callback"),
+                Set.copyOf(values.get(Settings.SLACK_WORKSPACES))));
+        String api = values.get(Settings.SLACK_API).toString();
+        SlackConfig config =
+                switch (values.get(Settings.SLACK_MODE)) {
+                    case SOCKET ->
+                        SlackConfig.socket(
+                                needed(
+                                        Settings.SLACK_APP_TOKEN,
+                                        "slack.mode socket needs slack.app-token (xapp-…) with connections:write"),
+                                bot,
+                                oauth);
+                    case HTTP ->
+                        SlackConfig.http(
+                                needed(
+                                        Settings.SLACK_SIGNING_SECRET,
+                                        "slack.mode http needs slack.signing-secret, which is under Basic Information"),
+                                bot,
+                                oauth);
+                };
+        return Optional.of(config.at(URI.create(api.endsWith("/") ? api : api + "/")));
+    }
+
+    private String needed(Setting<? extends Optional<?>> setting, String otherwise) {
+        return values.get(setting).map(Object::toString).orElseThrow(() -> new IllegalArgumentException(otherwise));
     }
 
     private Optional<OidcConfig> oidc() {

@@ -7,6 +7,7 @@ import static java.util.stream.Collectors.toMap;
 import dev.berth.archive.s3.S3Config;
 import dev.berth.cli.args.Option;
 import dev.berth.cli.args.UsageException;
+import dev.berth.channel.slack.SlackConfig.Mode;
 import dev.berth.gateway.agent.ModelChoice;
 import dev.berth.gateway.auth.ApiKeys;
 import dev.berth.sandbox.Destination;
@@ -19,6 +20,7 @@ import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.sandbox.local.store.StoreKind;
 import dev.berth.sandbox.local.template.TemplateName;
+import dev.berth.session.SessionKey;
 import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.session.store.DatabaseConfig;
 import java.net.InetAddress;
@@ -328,6 +330,61 @@ public final class Settings {
                     "agent.chat.key", agentWord("[!-~]{1,1000}", "without spaces"), "none", "The key for it.")
             .asSecret();
 
+    // ---- channels ------------------------------------------------------------------------------------------------
+
+    public static final Setting<Mode> SLACK_MODE = Setting.of(
+            "slack.mode",
+            Types.oneOf(Mode.class),
+            "socket",
+            "How Slack's events come: over a connection that this server makes, or by requests to its public URL.");
+    public static final Setting<Optional<String>> SLACK_BOT_TOKEN = token(
+            "slack.bot-token", "xoxb-…", "The bot's token. With it, or with a client id, this server is in Slack.");
+    public static final Setting<Optional<String>> SLACK_APP_TOKEN =
+            token("slack.app-token", "xapp-…", "The app-level token, for the mode socket.");
+    public static final Setting<Optional<String>> SLACK_SIGNING_SECRET =
+            token("slack.signing-secret", "SECRET", "By which Slack signs requests, for the mode http.");
+    public static final Setting<Optional<String>> SLACK_CLIENT_ID = Setting.optional(
+            "slack.client-id",
+            agentWord("[!-~]{1,100}", "without spaces"),
+            "none",
+            "Of the app, for several workspaces that install it at <public-url>/channels/slack/install.");
+    public static final Setting<Optional<String>> SLACK_CLIENT_SECRET =
+            token("slack.client-secret", "SECRET", "That goes with the client id.");
+    public static final Setting<List<String>> SLACK_WORKSPACES = Setting.of(
+            "slack.workspaces", ids("T012ABCDEF"), "", "Workspaces that may install it, by their ids; all if none is named.");
+    public static final Setting<List<String>> SLACK_ROOMS = Setting.of(
+            "slack.channels", ids("C012ABCDEF"), "", "Channels in which it listens, by their ids, and dm; all if none is named.");
+    public static final Setting<List<String>> SLACK_PEOPLE = Setting.of(
+            "slack.people", ids("U012ABCDEF"), "", "Who may use it, by their ids; everybody if none is named.");
+    public static final Setting<List<String>> SLACK_APPROVERS = Setting.of(
+            "slack.approvers", ids("U012ABCDEF"), "", "Who may allow what others asked for, by their ids.");
+    public static final Setting<URI> SLACK_API = Setting.of(
+            "slack.api",
+            Type.of("URL", Settings::address),
+            "https://slack.com/api/",
+            "Where Slack is, if it is not Slack itself.");
+    public static final Setting<Optional<URI>> CHANNEL_URL = Setting.optional(
+            "channel.webhook.url",
+            Type.of("URL", Settings::address),
+            "none",
+            "A chat system of your own, which is posted what there is to see; see docs/channels.md.");
+    public static final Setting<Optional<String>> CHANNEL_SECRET =
+            token("channel.webhook.secret", "SECRET", "By which both sides sign; 16 characters at least.");
+    public static final Setting<String> CHANNEL_NAME = Setting.of(
+            "channel.webhook.name",
+            agentWord("[a-z0-9-]{1,40}", "in small letters"),
+            "main",
+            "Its name: it posts to /channels/webhook/<name>.");
+    public static final Setting<String> CHANNEL_TENANT = Setting.of(
+            "channel.tenant",
+            agentWord("[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "such as acme"),
+            SessionKey.DEFAULT_TENANT,
+            "Whose sessions the conversations in channels are.");
+    public static final Setting<Integer> CHANNEL_BURST = Setting.of(
+            "channel.rate.burst", positive(), "10", "How many messages a person may send at once.");
+    public static final Setting<Integer> CHANNEL_RATE = Setting.of(
+            "channel.rate.per-minute", positive(), "20", "How many a minute after that.");
+
     // ---- sessions ------------------------------------------------------------------------------------------------
 
     public static final Setting<Long> LIMITS_MEMORY = Setting.of(
@@ -522,6 +579,26 @@ public final class Settings {
                         AGENT_CHAT_URL,
                         AGENT_CHAT_MODEL,
                         AGENT_CHAT_KEY));
+        parts.put(
+                "Channels",
+                List.of(
+                        SLACK_MODE,
+                        SLACK_BOT_TOKEN,
+                        SLACK_APP_TOKEN,
+                        SLACK_SIGNING_SECRET,
+                        SLACK_CLIENT_ID,
+                        SLACK_CLIENT_SECRET,
+                        SLACK_WORKSPACES,
+                        SLACK_ROOMS,
+                        SLACK_PEOPLE,
+                        SLACK_APPROVERS,
+                        SLACK_API,
+                        CHANNEL_URL,
+                        CHANNEL_SECRET,
+                        CHANNEL_NAME,
+                        CHANNEL_TENANT,
+                        CHANNEL_BURST,
+                        CHANNEL_RATE));
         parts.put("The tenant `default`", List.of(TENANT_SESSIONS, TENANT_CREATED, TENANT_MEMORY, TENANT_DISK));
         parts.put(
                 "What is kept and told",
@@ -536,6 +613,25 @@ public final class Settings {
     private static Setting<Duration> patience(String what, String standard, String description) {
         return Setting.of(
                 "agent.patience." + what, checked(Types.TIME, Settings::longerThanNothing), standard, description);
+    }
+
+    private static Setting<Optional<String>> token(String name, String label, String description) {
+        return Setting.optional(name, Type.of(label, agentWord("[!-~]{1,1000}", "without spaces").reader()), "none", description)
+                .asSecret();
+    }
+
+    private static Type<List<String>> ids(String example) {
+        return Type.of("ID,…", text -> {
+            List<String> ids = text.isBlank() ? List.of() : Types.WORDS.reader().apply(text);
+            if (!ids.stream().allMatch(id -> id.matches("[A-Za-z0-9]{1,40}"))) {
+                throw new UsageException("these are no ids; write them such as " + example + ", with commas");
+            }
+            return ids;
+        });
+    }
+
+    private static Type<Integer> positive() {
+        return Type.of("N", Option.atLeast(1));
     }
 
     private static Type<String> agentWord(String pattern, String hint) {

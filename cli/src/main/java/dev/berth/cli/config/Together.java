@@ -25,6 +25,7 @@ final class Together {
             problems.add("oidc", "oidc.issuer and oidc.jwks go together; set both to take an issuer's tokens, or none");
         }
         agents(values, problems);
+        channels(new ServerSettings(values), problems);
         Optional<String> api = values.get(Settings.API_KEY);
         if (api.isPresent() && api.equals(values.get(Settings.ADMIN_KEY))) {
             problems.add(
@@ -50,6 +51,19 @@ final class Together {
         if (values.get(Settings.AGENT_CHAT_URL).isPresent()
                 != values.get(Settings.AGENT_CHAT_MODEL).isPresent()) {
             problems.add("agent.chat", "agent.chat.url and agent.chat.model go together; set both, or none");
+        }
+    }
+
+    private static void channels(ServerSettings settings, Problems problems) {
+        try {
+            var _ = settings.slack();
+        } catch (IllegalArgumentException e) {
+            problems.add("slack", String.valueOf(e.getMessage()));
+        }
+        try {
+            var _ = settings.hook();
+        } catch (IllegalArgumentException e) {
+            problems.add("channel.webhook", String.valueOf(e.getMessage()));
         }
     }
 

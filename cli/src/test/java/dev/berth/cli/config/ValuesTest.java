@@ -60,6 +60,20 @@ class ValuesTest {
             example("agent.patience.command", "10s", "soon"),
             example("agent.patience.run", "1h", "0s"),
             example("agent.patience.silence", "5m", "x"),
+            example("slack.workspaces", "T012AB,T013CD", "acme.slack.com"),
+            example("slack.channels", "C012AB,dm", "#general"),
+            example("slack.people", "U012AB", "@ann"),
+            example("slack.approvers", "U012AB,U013CD", "ann smith"),
+            example("slack.api", "http://127.0.0.1:9/api/", "slack"),
+            example("slack.mode", "http", "email"),
+            example("slack.app-token", "xapp-1", "two words"),
+            example("slack.signing-secret", "0123abcd", "two words"),
+            example("slack.client-secret", "0123abcd", "two words"),
+            example("channel.webhook.name", "chat", "My Chat"),
+            example("channel.webhook.secret", "sixteen-characters", "two words"),
+            example("channel.tenant", "acme", "a b"),
+            example("channel.rate.burst", "5", "0"),
+            example("channel.rate.per-minute", "60", "fast"),
             example("provider", "local", "docker"),
             example("runtime", "runsc", "podman"),
             example("templates", "/srv/templates", "\0"),
@@ -106,6 +120,9 @@ class ValuesTest {
                                 && !it.startsWith("tls.")
                                 && !it.startsWith("agent.model.")
                                 && !it.startsWith("agent.chat.")
+                                && !it.equals("slack.bot-token")
+                                && !it.equals("slack.client-id")
+                                && !it.equals("channel.webhook.url")
                                 && !it.startsWith("oidc."))
                         .toList());
     }
@@ -145,13 +162,37 @@ class ValuesTest {
     }
 
     @Test
+    void slackIsSetUpAsAWhole() {
+        assertThat(problems(Map.of("BERTH_SLACK_BOT_TOKEN", "xoxb-1"))).contains("slack.app-token");
+        assertThat(problems(Map.of("BERTH_SLACK_BOT_TOKEN", "xoxb-1", "BERTH_SLACK_MODE", "http")))
+                .contains("slack.signing-secret");
+        assertThat(problems(Map.of("BERTH_SLACK_BOT_TOKEN", "wrong-1", "BERTH_SLACK_APP_TOKEN", "xapp-1")))
+                .contains("begins with xoxb-")
+                .doesNotContain("wrong-1");
+        assertThat(problems(Map.of("BERTH_SLACK_CLIENT_ID", "1.2", "BERTH_SLACK_APP_TOKEN", "xapp-1")))
+                .contains("slack.client-secret");
+        var slack = new ServerSettings(
+                        read(Map.of("BERTH_SLACK_BOT_TOKEN", "xoxb-1", "BERTH_SLACK_APP_TOKEN", "xapp-1")))
+                .slack()
+                .orElseThrow();
+        assertThat(slack.api()).hasToString("https://slack.com/api/");
+        assertThat(new ServerSettings(read(Map.of())).slack()).isEmpty();
+    }
+
+    @Test
+    void aChatSystemOfOnesOwnNeedsASecret() {
+        assertThat(problems(Map.of("BERTH_CHANNEL_WEBHOOK_URL", "https://chat.example/berth")))
+                .contains("16 characters");
+    }
+
+    @Test
     void aModelIsSetUpAsAWhole() {
         Map<String, String> whole = Map.of(
                 "BERTH_AGENT_MODEL_PROVIDER", "anthropic",
                 "BERTH_AGENT_MODEL_NAME", "claude",
                 "BERTH_AGENT_MODEL_SECRET", "ANTHROPIC_API_KEY");
         var agents = new ServerSettings(read(whole))
-                .gateway("berth_key", List::of)
+                .gateway("berth_key", List::of, List.of())
                 .features()
                 .agents();
         assertThat(agents.model().orElseThrow().secret()).contains("ANTHROPIC_API_KEY");

@@ -23,7 +23,7 @@ import java.util.Optional;
 
 /** Which agent a session has: its own choice goes before that of its tenant, and that before the server's. */
 public final class AgentChoices implements Choices {
-    /** The runtime whose model is asked by this server; its sandboxes need no way to one. */
+    /** The runtime whose own model is asked by this server; the coding agent that it gives work to has another. */
     static final String CHAT = "chat";
 
     private final AgentsConfig config;
@@ -63,8 +63,9 @@ public final class AgentChoices implements Choices {
         AgentChoice choice = effective(session);
         String runtime = choice.runtime().orElseThrow();
         String instructions = choice.instructions().orElseThrow();
-        if (runtime.equals(CHAT)) {
-            return new Choice(runtime, new AgentConfig(instructions, chat(), config.patience()), sessions.spec());
+        if (runtime.equals(CHAT) && config.chat().isEmpty()) {
+            throw SandboxException.unsupported("no model is set up for the runtime 'chat'; the operator of this server has"
+                    + " to set agent.chat.url and agent.chat.model");
         }
         ModelChoice model = choice.model().orElseThrow(AgentChoices::noModel);
         Optional<Secret> secret = model.secret().map(name -> secret(session.tenant(), name));
@@ -76,15 +77,6 @@ public final class AgentChoices implements Choices {
         Model asked = new Model(model.provider(), model.name(), model.url(), model.protocol(), secret.map(Secret::env));
         SessionSpec spec = sessions.spec().withTemplate(config.template()).withNetwork(network);
         return new Choice(runtime, new AgentConfig(instructions, asked, config.patience()), spec);
-    }
-
-    private Model chat() {
-        AgentsConfig.Chat chat = config.chat()
-                .orElseThrow(
-                        () -> SandboxException.unsupported("no model is set up for the runtime 'chat'; the operator"
-                                + " of this server has to set agent.chat.url and agent.chat.model"));
-        return new Model(
-                CHAT, chat.model(), Optional.of(chat.url().toString()), ModelChoice.PROTOCOL, Optional.empty());
     }
 
     private static SandboxException noModel() {
