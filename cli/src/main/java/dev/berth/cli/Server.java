@@ -105,7 +105,8 @@ final class Server {
         String api = keys.api(given, new ApiKeys(database));
         String admin = keys.admin(settings.values().get(Settings.ADMIN_KEY));
         Gateway gateway = parts.add(
-                "gateway", Gateway.start(
+                "gateway",
+                Gateway.start(
                         settings.gateway(admin, sealing::read, List.of(SlackBot.SEALED)),
                         sessions,
                         provider,

@@ -24,8 +24,7 @@ final class SlackBot {
     private SlackBot() {}
 
     static SlackChannel start(SlackConfig config, Gateway gateway, Database database) {
-        SlackChannel slack =
-                new SlackChannel(config, Optional.of(new Installations(database, seal(gateway.sealer()))));
+        SlackChannel slack = new SlackChannel(config, Optional.of(new Installations(database, seal(gateway.sealer()))));
         slack.listen(gateway.talk().inbox());
         SlackHttp http = slack.http();
         gateway.talk().add(slack, knock -> {

@@ -304,8 +304,7 @@ public final class Gateway implements AutoCloseable {
         Stream<AgentRuntime> chat = config.chat().stream()
                 .map(it -> new ModelConfig(it.url(), it.model(), it::key, ModelConfig.Patience.DEFAULT))
                 .map(model -> new ChatRuntime(new PiRuntime(), new ModelClient(model), ChatConfig.DEFAULT));
-        return Stream.concat(coding.stream(), chat)
-                .collect(Collectors.toUnmodifiableMap(AgentRuntime::name, it -> it));
+        return Stream.concat(coding.stream(), chat).collect(Collectors.toUnmodifiableMap(AgentRuntime::name, it -> it));
     }
 
     private static void requireRuntime(GatewayConfig config, Map<String, AgentRuntime> runtimes) {

@@ -575,8 +575,7 @@ class FakeAcpTest {
                 place.heard.ended();
             }
             Heard later = new Heard();
-            try (Agent _ =
-                    runtime.attach(place.station(), 0, false, later).orElseThrow()) {
+            try (Agent _ = runtime.attach(place.station(), 0, false, later).orElseThrow()) {
                 assertThat(later.ended().outcome()).isEqualTo(Outcome.DONE);
                 assertThat(later.story()).containsExactly("Began", "Ended");
                 assertThat(later.text()).isEqualTo("you said hello");
@@ -592,7 +591,8 @@ class FakeAcpTest {
                 place.sandbox
                         .files()
                         .write("/home/user/.berth/fake/notes.json", new ByteArrayInputStream(notes.getBytes(UTF_8)));
-                assertThat(runtime.attach(place.station(), 0, true, place.heard)).isEmpty();
+                assertThat(runtime.attach(place.station(), 0, true, place.heard))
+                        .isEmpty();
                 assertThat(place.nothingRuns()).isTrue();
                 assertThat(place.heard.events()).isEmpty();
                 try (Agent agent = place.start()) {

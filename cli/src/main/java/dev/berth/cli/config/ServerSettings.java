@@ -7,12 +7,12 @@ import dev.berth.channel.Rules.Rate;
 import dev.berth.channel.slack.SlackChannel;
 import dev.berth.channel.slack.SlackConfig;
 import dev.berth.channel.webhook.Hook;
-import dev.berth.gateway.channel.ChannelsConfig;
-import dev.berth.gateway.config.SealedColumn;
 import dev.berth.gateway.GatewayConfig;
 import dev.berth.gateway.agent.AgentsConfig;
 import dev.berth.gateway.agent.ModelChoice;
 import dev.berth.gateway.auth.OidcConfig;
+import dev.berth.gateway.channel.ChannelsConfig;
+import dev.berth.gateway.config.SealedColumn;
 import dev.berth.gateway.egress.OutboundConfig;
 import dev.berth.gateway.http.ServerConfig;
 import dev.berth.gateway.webhook.WebhooksConfig;
@@ -190,7 +190,8 @@ public record ServerSettings(Values values) {
         return new ChannelsConfig(
                 ConversationsConfig.DEFAULT,
                 (channel, _) -> channel.equals(SlackChannel.NAME) ? slack : others,
-                hook().map(hook -> Map.of(values.get(Settings.CHANNEL_NAME), hook)).orElse(Map.of()));
+                hook().map(hook -> Map.of(values.get(Settings.CHANNEL_NAME), hook))
+                        .orElse(Map.of()));
     }
 
     /** @throws IllegalArgumentException if what is set cannot be one */
@@ -219,23 +220,22 @@ public record ServerSettings(Values values) {
                         + "/channels/slack/callback"),
                 Set.copyOf(values.get(Settings.SLACK_WORKSPACES))));
         String api = values.get(Settings.SLACK_API).toString();
-        SlackConfig config =
-                switch (values.get(Settings.SLACK_MODE)) {
-                    case SOCKET ->
-                        SlackConfig.socket(
-                                needed(
-                                        Settings.SLACK_APP_TOKEN,
-                                        "slack.mode socket needs slack.app-token (xapp-…) with connections:write"),
-                                bot,
-                                oauth);
-                    case HTTP ->
-                        SlackConfig.http(
-                                needed(
-                                        Settings.SLACK_SIGNING_SECRET,
-                                        "slack.mode http needs slack.signing-secret, which is under Basic Information"),
-                                bot,
-                                oauth);
-                };
+        SlackConfig config = switch (values.get(Settings.SLACK_MODE)) {
+            case SOCKET ->
+                SlackConfig.socket(
+                        needed(
+                                Settings.SLACK_APP_TOKEN,
+                                "slack.mode socket needs slack.app-token (xapp-…) with connections:write"),
+                        bot,
+                        oauth);
+            case HTTP ->
+                SlackConfig.http(
+                        needed(
+                                Settings.SLACK_SIGNING_SECRET,
+                                "slack.mode http needs slack.signing-secret, which is under Basic Information"),
+                        bot,
+                        oauth);
+        };
         return Optional.of(config.at(URI.create(api.endsWith("/") ? api : api + "/")));
     }
 

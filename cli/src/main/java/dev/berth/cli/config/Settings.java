@@ -5,9 +5,9 @@ import static java.util.function.Function.identity;
 import static java.util.stream.Collectors.toMap;
 
 import dev.berth.archive.s3.S3Config;
+import dev.berth.channel.slack.SlackConfig.Mode;
 import dev.berth.cli.args.Option;
 import dev.berth.cli.args.UsageException;
-import dev.berth.channel.slack.SlackConfig.Mode;
 import dev.berth.gateway.agent.ModelChoice;
 import dev.berth.gateway.auth.ApiKeys;
 import dev.berth.sandbox.Destination;
@@ -313,7 +313,8 @@ public final class Settings {
             false,
             "What such sessions may reach besides their model, such as pypi.org or 10.1.2.3. A model at a private address"
                     + " needs that address here.");
-    public static final Setting<Duration> AGENT_START = patience("start", "2m", "How long an agent may take to come up.");
+    public static final Setting<Duration> AGENT_START =
+            patience("start", "2m", "How long an agent may take to come up.");
     public static final Setting<Duration> AGENT_COMMAND =
             patience("command", "1m", "How long it may take to answer what it is asked.");
     public static final Setting<Duration> AGENT_RUN = patience("run", "20m", "How long it may work on a message.");
@@ -324,8 +325,8 @@ public final class Settings {
             Type.of("URL", Settings::address),
             "none",
             "Of the runtime chat: where its model is served, in the way of OpenAI's API. It is asked by the server itself.");
-    public static final Setting<Optional<String>> AGENT_CHAT_MODEL = Setting.optional(
-            "agent.chat.model", agentWord("[!-~]{1,200}", "without spaces"), "none", "That model.");
+    public static final Setting<Optional<String>> AGENT_CHAT_MODEL =
+            Setting.optional("agent.chat.model", agentWord("[!-~]{1,200}", "without spaces"), "none", "That model.");
     public static final Setting<Optional<String>> AGENT_CHAT_KEY = Setting.optional(
                     "agent.chat.key", agentWord("[!-~]{1,1000}", "without spaces"), "none", "The key for it.")
             .asSecret();
@@ -351,13 +352,19 @@ public final class Settings {
     public static final Setting<Optional<String>> SLACK_CLIENT_SECRET =
             token("slack.client-secret", "SECRET", "That goes with the client id.");
     public static final Setting<List<String>> SLACK_WORKSPACES = Setting.of(
-            "slack.workspaces", ids("T012ABCDEF"), "", "Workspaces that may install it, by their ids; all if none is named.");
+            "slack.workspaces",
+            ids("T012ABCDEF"),
+            "",
+            "Workspaces that may install it, by their ids; all if none is named.");
     public static final Setting<List<String>> SLACK_ROOMS = Setting.of(
-            "slack.channels", ids("C012ABCDEF"), "", "Channels in which it listens, by their ids, and dm; all if none is named.");
+            "slack.channels",
+            ids("C012ABCDEF"),
+            "",
+            "Channels in which it listens, by their ids, and dm; all if none is named.");
     public static final Setting<List<String>> SLACK_PEOPLE = Setting.of(
             "slack.people", ids("U012ABCDEF"), "", "Who may use it, by their ids; everybody if none is named.");
-    public static final Setting<List<String>> SLACK_APPROVERS = Setting.of(
-            "slack.approvers", ids("U012ABCDEF"), "", "Who may allow what others asked for, by their ids.");
+    public static final Setting<List<String>> SLACK_APPROVERS =
+            Setting.of("slack.approvers", ids("U012ABCDEF"), "", "Who may allow what others asked for, by their ids.");
     public static final Setting<URI> SLACK_API = Setting.of(
             "slack.api",
             Type.of("URL", Settings::address),
@@ -380,10 +387,10 @@ public final class Settings {
             agentWord("[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "such as acme"),
             SessionKey.DEFAULT_TENANT,
             "Whose sessions the conversations in channels are.");
-    public static final Setting<Integer> CHANNEL_BURST = Setting.of(
-            "channel.rate.burst", positive(), "10", "How many messages a person may send at once.");
-    public static final Setting<Integer> CHANNEL_RATE = Setting.of(
-            "channel.rate.per-minute", positive(), "20", "How many a minute after that.");
+    public static final Setting<Integer> CHANNEL_BURST =
+            Setting.of("channel.rate.burst", positive(), "10", "How many messages a person may send at once.");
+    public static final Setting<Integer> CHANNEL_RATE =
+            Setting.of("channel.rate.per-minute", positive(), "20", "How many a minute after that.");
 
     // ---- sessions ------------------------------------------------------------------------------------------------
 
@@ -616,7 +623,13 @@ public final class Settings {
     }
 
     private static Setting<Optional<String>> token(String name, String label, String description) {
-        return Setting.optional(name, Type.of(label, agentWord("[!-~]{1,1000}", "without spaces").reader()), "none", description)
+        return Setting.optional(
+                        name,
+                        Type.of(
+                                label,
+                                agentWord("[!-~]{1,1000}", "without spaces").reader()),
+                        "none",
+                        description)
                 .asSecret();
     }
 
@@ -644,9 +657,8 @@ public final class Settings {
     }
 
     private static List<Rule> rules(String text) {
-        return Network.restricted(Types.WORDS.reader().apply(text).stream()
-                        .map(Rule::to)
-                        .toArray(Rule[]::new))
+        return Network.restricted(
+                        Types.WORDS.reader().apply(text).stream().map(Rule::to).toArray(Rule[]::new))
                 .allow();
     }
 

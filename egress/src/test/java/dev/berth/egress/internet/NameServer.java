@@ -27,6 +27,11 @@ public final class NameServer implements AutoCloseable {
     private final Map<String, Iterator<List<InetAddress>>> answers = new ConcurrentHashMap<>();
     private final List<String> asked = new CopyOnWriteArrayList<>();
 
+    /** One on the loopback of this machine. */
+    public static NameServer onLoopback() throws IOException {
+        return new NameServer(new DatagramSocket(0, InetAddress.getLoopbackAddress()));
+    }
+
     NameServer(DatagramSocket socket) {
         this.socket = socket;
         Thread.ofVirtual().name("names").start(this::serve);

@@ -64,8 +64,9 @@ public final class AgentChoices implements Choices {
         String runtime = choice.runtime().orElseThrow();
         String instructions = choice.instructions().orElseThrow();
         if (runtime.equals(CHAT) && config.chat().isEmpty()) {
-            throw SandboxException.unsupported("no model is set up for the runtime 'chat'; the operator of this server has"
-                    + " to set agent.chat.url and agent.chat.model");
+            throw SandboxException.unsupported(
+                    "no model is set up for the runtime 'chat'; the operator of this server has"
+                            + " to set agent.chat.url and agent.chat.model");
         }
         ModelChoice model = choice.model().orElseThrow(AgentChoices::noModel);
         Optional<Secret> secret = model.secret().map(name -> secret(session.tenant(), name));
