@@ -44,7 +44,7 @@ public final class Runs implements AutoCloseable {
     /** What servers wait for that look for runs without an owner. */
     private static final String NEW = "runs";
 
-    private static final Duration STOPPING = Duration.ofSeconds(10);
+    private static final Duration STOPPING = Duration.ofSeconds(5);
     /** How long a message waits for a run that is being stopped. */
     private static final Duration AFTER_ABORT = Duration.ofSeconds(60);
 
@@ -359,15 +359,12 @@ public final class Runs implements AutoCloseable {
         office.closed().countDown();
         sweeper.interrupt();
         List<Working> working = List.copyOf(drivers.values());
-        working.forEach(it -> {
-            it.driver.look();
-            it.thread.interrupt();
-        });
+        working.forEach(it -> it.driver.look());
         try {
-            long deadline = System.nanoTime() + STOPPING.toNanos();
-            for (Working it : working) {
-                boolean _ = it.thread.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
-            }
+            awaitEnd(working, STOPPING);
+            // Those wait for a computer or an agent to come up, which may take longer than anybody wants to wait.
+            working.forEach(it -> it.thread.interrupt());
+            awaitEnd(working, STOPPING);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -378,6 +375,13 @@ public final class Runs implements AutoCloseable {
         } catch (SandboxException e) {
             // Whoever comes next takes them up when the lease is over.
             LOG.atWarn().addKeyValue("error", e.getMessage()).log("runs.release.failed");
+        }
+    }
+
+    private static void awaitEnd(List<Working> working, Duration patience) throws InterruptedException {
+        long deadline = System.nanoTime() + patience.toNanos();
+        for (Working it : working) {
+            boolean _ = it.thread.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
         }
     }
 }

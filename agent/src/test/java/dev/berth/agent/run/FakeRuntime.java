@@ -71,6 +71,7 @@ final class FakeRuntime implements AgentRuntime {
         }
         starts(sandbox).add(station.past());
         Life life = new Life(sandbox);
+        life.transcript = station.past().transcript().orElse(life.transcript);
         if (lives.putIfAbsent(sandbox, life) != null) {
             throw SandboxException.conflict("one runs already");
         }
