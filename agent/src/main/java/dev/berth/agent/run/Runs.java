@@ -4,6 +4,7 @@ import dev.berth.agent.AgentRuntime;
 import dev.berth.agent.Past.Said;
 import dev.berth.agent.run.Choices.Choice;
 import dev.berth.agent.run.PlaceTable.AgentPlace;
+import dev.berth.agent.run.RunTable.Standing;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.session.EventLog;
@@ -50,7 +51,43 @@ public final class Runs implements AutoCloseable {
 
     private static final int TRIES = 5;
 
-    private record Working(Driver driver, Thread thread) {}
+    /** One run that is driven here. */
+    private final class Working {
+        private final String id;
+        private final Thread thread;
+        private volatile @Nullable Driver driver;
+
+        Working(String id) {
+            this.id = id;
+            this.thread = Thread.ofVirtual().name("run " + id).unstarted(this::drive);
+        }
+
+        private void drive() {
+            try {
+                Optional<Standing> standing =
+                        office.database().query(handle -> RunTable.standing(handle, id, office.server()));
+                if (standing.isPresent() && !office.closing()) {
+                    Driver working = new Driver(office, crew, standing.get());
+                    driver = working;
+                    working.drive();
+                }
+            } catch (SandboxException e) {
+                LOG.atWarn()
+                        .addKeyValue("run", id)
+                        .addKeyValue("error", e.getMessage())
+                        .log("run.postponed");
+            } finally {
+                drivers.remove(id);
+            }
+        }
+
+        private void look() {
+            Driver working = driver;
+            if (working != null) {
+                working.look();
+            }
+        }
+    }
 
     private final Office office;
     private final Crew crew;
@@ -332,25 +369,11 @@ public final class Runs implements AutoCloseable {
                 .forEach(this::drive);
     }
 
-    /** One after the other, so that each is driven once. */
-    private synchronized void drive(String id) {
-        if (drivers.containsKey(id) || office.closing()) {
-            return;
+    private void drive(String id) {
+        Working working = new Working(id);
+        if (!office.closing() && drivers.putIfAbsent(id, working) == null) {
+            working.thread.start();
         }
-        office.database()
-                .query(handle -> RunTable.standing(handle, id, office.server()))
-                .ifPresent(standing -> {
-                    Driver driver = new Driver(office, crew, standing);
-                    Thread thread = Thread.ofVirtual().name("run " + id).unstarted(() -> {
-                        try {
-                            driver.drive();
-                        } finally {
-                            drivers.remove(id);
-                        }
-                    });
-                    drivers.put(id, new Working(driver, thread));
-                    thread.start();
-                });
     }
 
     /** Lets go of everything; agents work on. */
@@ -359,7 +382,7 @@ public final class Runs implements AutoCloseable {
         office.closed().countDown();
         sweeper.interrupt();
         List<Working> working = List.copyOf(drivers.values());
-        working.forEach(it -> it.driver.look());
+        working.forEach(Working::look);
         try {
             awaitEnd(working, STOPPING);
             // Those wait for a computer or an agent to come up, which may take longer than anybody wants to wait.

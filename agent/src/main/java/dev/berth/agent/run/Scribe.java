@@ -384,8 +384,11 @@ final class Scribe {
                 bell.ring();
             }
             case Ended e -> {
+                if (outcome == null) {
+                    Optional<String> why = e.message().map(message -> LogText.ends(message, LogText.ARGUMENT));
+                    outcome = new Ended(e.outcome(), why);
+                }
                 busy = false;
-                outcome = new Ended(e.outcome(), e.message().map(message -> LogText.ends(message, LogText.ARGUMENT)));
                 flush();
                 bell.ring();
             }

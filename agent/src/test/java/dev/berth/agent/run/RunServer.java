@@ -8,6 +8,7 @@ import dev.berth.sandbox.local.LocalConfig;
 import dev.berth.sandbox.local.LocalProvider;
 import dev.berth.sandbox.local.TestMachine;
 import dev.berth.session.DirectoryArchives;
+import dev.berth.session.EventFollower;
 import dev.berth.session.Session;
 import dev.berth.session.SessionKey;
 import dev.berth.session.SessionSpec;
@@ -132,17 +133,28 @@ final class RunServer implements AutoCloseable {
         }
     }
 
-    /** The first one says something; those after it go on. */
+    private void awaitText() throws InterruptedException {
+        try (EventFollower events = sessions.events().follow(KEY, 0)) {
+            boolean heard = false;
+            while (!heard && !events.ended()) {
+                heard = events.next(Duration.ofSeconds(10)).stream()
+                        .anyMatch(event -> event.type().equals("run.text"));
+            }
+        }
+    }
+
+    /** The first one says something; another waits until the agent is heard; and all go on. */
     @SuppressWarnings("SystemOut") // its only way to talk to the test
-    public static void main(String[] args) throws IOException {
+    public static void main(String[] args) throws IOException, InterruptedException {
         try (RunServer server = new RunServer(Path.of(args[0]), args[1])) {
             if (args[2].equals("say")) {
                 server.write("bin/pi", PROGRAM);
                 System.out.println(
                         server.runs.say(KEY, Message.of("hello", "tester")).id());
-            } else {
-                System.out.println("ready");
+            } else if (args[2].equals("hear")) {
+                server.awaitText();
             }
+            System.out.println("ready");
             int _ = System.in.read();
         }
     }
