@@ -62,6 +62,13 @@ final class Crew {
             place = Optional.empty();
         }
         Optional<Seat> there = Optional.ofNullable(seats.get(key));
+        if (there.isPresent()
+                && place.isPresent()
+                && there.get().position() < place.get().position()) {
+            // Another server drove it meanwhile, and what it did then was not all heard here.
+            release(there.get());
+            there = Optional.empty();
+        }
         if (there.isEmpty() && place.isPresent()) {
             AgentPlace known = place.get();
             there = attach(session, choice, run, known, new Seat(key, known.setup(), known.position(), this::leave));

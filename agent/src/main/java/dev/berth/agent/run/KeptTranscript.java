@@ -42,6 +42,9 @@ final class KeptTranscript {
 
     /** Begins anew if the agent that was just started goes on from another conversation: files may have been put back. */
     void compare(Agent agent) {
+        if (agent.transcript(0).length == 0) {
+            return; // it has nothing better
+        }
         byte[] kept = database.query(handle -> PlaceTable.transcript(handle, key));
         long at = 0;
         boolean same = true;

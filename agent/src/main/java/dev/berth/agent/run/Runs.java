@@ -4,6 +4,7 @@ import dev.berth.agent.AgentRuntime;
 import dev.berth.agent.Past.Said;
 import dev.berth.agent.run.Choices.Choice;
 import dev.berth.agent.run.PlaceTable.AgentPlace;
+import dev.berth.agent.run.RunTable.Standing;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.session.EventLog;
@@ -44,13 +45,49 @@ public final class Runs implements AutoCloseable {
     /** What servers wait for that look for runs without an owner. */
     private static final String NEW = "runs";
 
-    private static final Duration STOPPING = Duration.ofSeconds(10);
+    private static final Duration STOPPING = Duration.ofSeconds(5);
     /** How long a message waits for a run that is being stopped. */
     private static final Duration AFTER_ABORT = Duration.ofSeconds(60);
 
     private static final int TRIES = 5;
 
-    private record Working(Driver driver, Thread thread) {}
+    /** One run that is driven here. */
+    private final class Working {
+        private final String id;
+        private final Thread thread;
+        private volatile @Nullable Driver driver;
+
+        Working(String id) {
+            this.id = id;
+            this.thread = Thread.ofVirtual().name("run " + id).unstarted(this::drive);
+        }
+
+        private void drive() {
+            try {
+                Optional<Standing> standing =
+                        office.database().query(handle -> RunTable.standing(handle, id, office.server()));
+                if (standing.isPresent() && !office.closing()) {
+                    Driver working = new Driver(office, crew, standing.get());
+                    driver = working;
+                    working.drive();
+                }
+            } catch (SandboxException e) {
+                LOG.atWarn()
+                        .addKeyValue("run", id)
+                        .addKeyValue("error", e.getMessage())
+                        .log("run.postponed");
+            } finally {
+                drivers.remove(id);
+            }
+        }
+
+        private void look() {
+            Driver working = driver;
+            if (working != null) {
+                working.look();
+            }
+        }
+    }
 
     private final Office office;
     private final Crew crew;
@@ -332,25 +369,11 @@ public final class Runs implements AutoCloseable {
                 .forEach(this::drive);
     }
 
-    /** One after the other, so that each is driven once. */
-    private synchronized void drive(String id) {
-        if (drivers.containsKey(id) || office.closing()) {
-            return;
+    private void drive(String id) {
+        Working working = new Working(id);
+        if (!office.closing() && drivers.putIfAbsent(id, working) == null) {
+            working.thread.start();
         }
-        office.database()
-                .query(handle -> RunTable.standing(handle, id, office.server()))
-                .ifPresent(standing -> {
-                    Driver driver = new Driver(office, crew, standing);
-                    Thread thread = Thread.ofVirtual().name("run " + id).unstarted(() -> {
-                        try {
-                            driver.drive();
-                        } finally {
-                            drivers.remove(id);
-                        }
-                    });
-                    drivers.put(id, new Working(driver, thread));
-                    thread.start();
-                });
     }
 
     /** Lets go of everything; agents work on. */
@@ -359,15 +382,12 @@ public final class Runs implements AutoCloseable {
         office.closed().countDown();
         sweeper.interrupt();
         List<Working> working = List.copyOf(drivers.values());
-        working.forEach(it -> {
-            it.driver.look();
-            it.thread.interrupt();
-        });
+        working.forEach(Working::look);
         try {
-            long deadline = System.nanoTime() + STOPPING.toNanos();
-            for (Working it : working) {
-                boolean _ = it.thread.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
-            }
+            awaitEnd(working, STOPPING);
+            // Those wait for a computer or an agent to come up, which may take longer than anybody wants to wait.
+            working.forEach(it -> it.thread.interrupt());
+            awaitEnd(working, STOPPING);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -378,6 +398,13 @@ public final class Runs implements AutoCloseable {
         } catch (SandboxException e) {
             // Whoever comes next takes them up when the lease is over.
             LOG.atWarn().addKeyValue("error", e.getMessage()).log("runs.release.failed");
+        }
+    }
+
+    private static void awaitEnd(List<Working> working, Duration patience) throws InterruptedException {
+        long deadline = System.nanoTime() + patience.toNanos();
+        for (Working it : working) {
+            boolean _ = it.thread.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
         }
     }
 }

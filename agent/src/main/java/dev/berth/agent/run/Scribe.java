@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
 final class Scribe {
     private static final Duration GATHERING = Duration.ofMillis(100);
     private static final Duration BETWEEN_UPDATES = Duration.ofMillis(500);
-    private static final int GATHERED = 4 << 10;
+    private static final int GATHERED = 16 << 10;
     private static final int PIECE = 16 << 10;
     private static final int MOST_TEXT = 4 << 20;
     private static final int MOST_OTHER = 16 << 20;
@@ -384,8 +384,11 @@ final class Scribe {
                 bell.ring();
             }
             case Ended e -> {
+                if (outcome == null) {
+                    Optional<String> why = e.message().map(message -> LogText.ends(message, LogText.ARGUMENT));
+                    outcome = new Ended(e.outcome(), why);
+                }
                 busy = false;
-                outcome = new Ended(e.outcome(), e.message().map(message -> LogText.ends(message, LogText.ARGUMENT)));
                 flush();
                 bell.ring();
             }

@@ -35,6 +35,10 @@ final class Seat implements AgentListener {
         return setup;
     }
 
+    synchronized long position() {
+        return position;
+    }
+
     void taken(Agent by) {
         agent.complete(by);
     }

@@ -14,7 +14,7 @@ final class Spoken {
     static String text(String text, List<String> files, Optional<String> person) {
         StringBuilder spoken = new StringBuilder();
         // On one line, and without the brackets that could make a name look like somebody else's message.
-        person.map(name -> name.replaceAll("[\\p{Cntrl}\\[\\]]+", " ").strip())
+        person.map(name -> name.replaceAll("[\\s\\p{Cntrl}\\[\\]]+", " ").strip())
                 .filter(name -> !name.isEmpty())
                 .ifPresent(name -> spoken.append('[').append(name).append("] "));
         spoken.append(text);

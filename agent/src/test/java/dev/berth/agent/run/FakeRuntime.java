@@ -71,6 +71,7 @@ final class FakeRuntime implements AgentRuntime {
         }
         starts(sandbox).add(station.past());
         Life life = new Life(sandbox);
+        life.transcript = station.past().transcript().orElse(life.transcript);
         if (lives.putIfAbsent(sandbox, life) != null) {
             throw SandboxException.conflict("one runs already");
         }
@@ -94,6 +95,7 @@ final class FakeRuntime implements AgentRuntime {
         private final List<String> queued = new ArrayList<>();
         private final Map<String, Boolean> decided = new ConcurrentHashMap<>();
         private @Nullable Thread working;
+        private Ended ending = new Ended(Outcome.DONE, Optional.empty());
         private byte[] transcript = {};
         private boolean deaf;
         private boolean dead;
@@ -126,6 +128,11 @@ final class FakeRuntime implements AgentRuntime {
             System.arraycopy(more, 0, all, transcript.length, more.length);
             transcript = all;
             does(new AgentEvent.Noted());
+        }
+
+        /** Its run ends with this. */
+        synchronized void fails(String why) {
+            ending = new Ended(Outcome.FAILED, Optional.of(why));
         }
 
         synchronized void dies() {
@@ -178,7 +185,7 @@ final class FakeRuntime implements AgentRuntime {
         }
 
         private void work(String message, @Nullable Work work) {
-            Ended ended = new Ended(Outcome.DONE, Optional.empty());
+            boolean aborted = false;
             try {
                 if (work == null) {
                     does(new Began()).says("You said: " + message);
@@ -186,12 +193,12 @@ final class FakeRuntime implements AgentRuntime {
                     work.about(message, this);
                 }
             } catch (InterruptedException e) {
-                ended = new Ended(Outcome.ABORTED, Optional.empty());
+                aborted = true;
             }
             synchronized (this) {
                 working = null;
                 queued.clear();
-                does(ended);
+                does(aborted ? new Ended(Outcome.ABORTED, Optional.empty()) : ending);
             }
         }
 

@@ -334,8 +334,7 @@ class RunsTest {
 
     @Test
     void anAgentThatFailsSaysWhy() throws InterruptedException {
-        SessionKey key = will((_, agent) ->
-                agent.does(new Began()).does(new Ended(Outcome.FAILED, Optional.of("the model is away"))));
+        SessionKey key = will((_, agent) -> agent.does(new Began()).fails("the model is away"));
         Run run = berth.ask(key, "Hello");
         assertThat(run.state()).isEqualTo(State.FAILED);
         assertThat(run.error()).contains("the model is away");

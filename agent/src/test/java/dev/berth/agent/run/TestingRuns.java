@@ -36,6 +36,12 @@ final class TestingRuns implements AutoCloseable {
             "You are the agent of a test.",
             new Model("scripted", "scripted", Optional.of(ScriptedModel.URL), "openai-completions", Optional.of("KEY")),
             Patience.DEFAULT);
+    /** Of a model that nobody asks. */
+    static final AgentConfig FAKE = new AgentConfig(
+            "",
+            new Model("fake", "fake", Optional.empty(), "openai-completions", Optional.empty()),
+            new Patience(LONG, LONG, LONG.multipliedBy(5), LONG.multipliedBy(5)));
+
     private static final RunsConfig RUNS = new RunsConfig(Duration.ofSeconds(3), "workspace");
 
     private final TestingSessions berth = new TestingSessions();
@@ -115,6 +121,10 @@ final class TestingRuns implements AutoCloseable {
 
     Runs runs() {
         return runs;
+    }
+
+    SessionSpec spec() {
+        return spec;
     }
 
     SimpleMeterRegistry meters() {
