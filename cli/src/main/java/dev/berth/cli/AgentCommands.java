@@ -95,8 +95,8 @@ final class AgentCommands {
         table.add(
                 effective.get("runtime").text(),
                 model.exists()
-                        ? Remote.plain(
-                                model.get("provider").text() + "/" + model.get("name").text())
+                        ? Remote.plain(model.get("provider").text() + "/"
+                                + model.get("name").text())
                         : "none",
                 last.map(AgentRun::id).orElse("-"),
                 last.map(AgentRun::state).orElse("-"),
@@ -128,8 +128,7 @@ final class AgentCommands {
     }
 
     private static int history(Remote remote) {
-        List<Json> said =
-                remote.session().history(remote.arguments().get(LIMIT).orElse(50));
+        List<Json> said = remote.session().history(remote.arguments().get(LIMIT).orElse(50));
         if (remote.json()) {
             remote.print(Json.object().with("messages", said));
             return 0;
@@ -164,13 +163,16 @@ final class AgentCommands {
     /** What was chosen before stays, but for what is said now; a model is chosen as a whole. */
     private static Json choice(Remote remote) {
         Arguments arguments = remote.arguments();
-        boolean model = arguments.get(PROVIDER).isPresent() && arguments.get(MODEL).isPresent();
+        boolean model =
+                arguments.get(PROVIDER).isPresent() && arguments.get(MODEL).isPresent();
         if (!model
                 && List.of(PROVIDER, MODEL, MODEL_URL, PROTOCOL, SECRET).stream()
                         .anyMatch(option -> arguments.get(option).isPresent())) {
             throw new UsageException("a model is chosen by --provider and --model, with all that belongs to it");
         }
-        boolean any = model || arguments.get(RUNTIME).isPresent() || arguments.get(INSTRUCTIONS).isPresent();
+        boolean any = model
+                || arguments.get(RUNTIME).isPresent()
+                || arguments.get(INSTRUCTIONS).isPresent();
         if (any == arguments.has(USUAL)) {
             throw new UsageException("say what to use, or --usual for what the tenant and the server are set to");
         }
@@ -182,7 +184,8 @@ final class AgentCommands {
                 ? choice.with("runtime", arguments.get(RUNTIME).get())
                 : choice;
         choice = arguments.get(INSTRUCTIONS).isPresent()
-                ? choice.with("instructions", content(arguments.get(INSTRUCTIONS).get()))
+                ? choice.with(
+                        "instructions", content(arguments.get(INSTRUCTIONS).get()))
                 : choice;
         return model
                 ? choice.with(

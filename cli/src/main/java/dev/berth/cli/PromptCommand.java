@@ -112,22 +112,21 @@ final class PromptCommand {
 
         /** Steps stand between pieces of the answer, not within a line of it. */
         private void step(String name, Json data) {
-            Optional<String> line =
-                    switch (name) {
-                        case "status" -> data.get("text").optionalText().filter(text -> !text.isEmpty());
-                        case "tool_start" ->
-                            Optional.of("[" + data.get("tool").text() + "] "
-                                    + data.get("title").text());
-                        case "tool_end" ->
-                            data.get("ok").truth()
-                                    ? Optional.empty()
-                                    : Optional.of("that failed: " + data.get("output").text());
-                        case "artifact" ->
-                            Optional.of("file " + data.get("name").text() + ", to be had with 'berth artifact "
-                                    + data.get("artifact_id").text() + "'");
-                        case "approval" -> approval(data);
-                        default -> Optional.empty();
-                    };
+            Optional<String> line = switch (name) {
+                case "status" -> data.get("text").optionalText().filter(text -> !text.isEmpty());
+                case "tool_start" ->
+                    Optional.of("[" + data.get("tool").text() + "] "
+                            + data.get("title").text());
+                case "tool_end" ->
+                    data.get("ok").truth()
+                            ? Optional.empty()
+                            : Optional.of("that failed: " + data.get("output").text());
+                case "artifact" ->
+                    Optional.of("file " + data.get("name").text() + ", to be had with 'berth artifact "
+                            + data.get("artifact_id").text() + "'");
+                case "approval" -> approval(data);
+                default -> Optional.empty();
+            };
             line.ifPresent(text -> {
                 lineEnd();
                 remote.console().say(Remote.plain(text));

@@ -177,8 +177,7 @@ public final class SessionClient {
 
     /** Says something to the run that goes on; a conflict if there is none. */
     public AgentRun steer(String text) {
-        return AgentRun.of(
-                berth.json(Call.post(path("/steer"), Json.object().with("text", text))));
+        return AgentRun.of(berth.json(Call.post(path("/steer"), Json.object().with("text", text))));
     }
 
     /** Ends the run that goes on. Returns whether there was one. */

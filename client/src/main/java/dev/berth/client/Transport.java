@@ -188,8 +188,8 @@ final class Transport implements AutoCloseable {
                     .replace("\"", "%22")
                     .replace("\r", "%0D")
                     .replace("\n", "%0A");
-            parts.add(BodyPublishers.ofString(begin + "files\"; filename=\"" + name
-                    + "\"\r\nContent-Type: application/octet-stream\r\n\r\n"));
+            parts.add(BodyPublishers.ofString(
+                    begin + "files\"; filename=\"" + name + "\"\r\nContent-Type: application/octet-stream\r\n\r\n"));
             parts.add(content(file));
             parts.add(BodyPublishers.ofString("\r\n"));
         }

@@ -311,7 +311,8 @@ public final class Settings {
             false,
             "What such sessions may reach besides their model, such as pypi.org or 10.1.2.3. A model at a private address"
                     + " needs that address here.");
-    public static final Setting<Duration> AGENT_START = patience("start", "2m", "How long an agent may take to come up.");
+    public static final Setting<Duration> AGENT_START =
+            patience("start", "2m", "How long an agent may take to come up.");
     public static final Setting<Duration> AGENT_COMMAND =
             patience("command", "1m", "How long it may take to answer what it is asked.");
     public static final Setting<Duration> AGENT_RUN = patience("run", "20m", "How long it may work on a message.");
@@ -322,8 +323,8 @@ public final class Settings {
             Type.of("URL", Settings::address),
             "none",
             "Of the runtime chat: where its model is served, in the way of OpenAI's API. It is asked by the server itself.");
-    public static final Setting<Optional<String>> AGENT_CHAT_MODEL = Setting.optional(
-            "agent.chat.model", agentWord("[!-~]{1,200}", "without spaces"), "none", "That model.");
+    public static final Setting<Optional<String>> AGENT_CHAT_MODEL =
+            Setting.optional("agent.chat.model", agentWord("[!-~]{1,200}", "without spaces"), "none", "That model.");
     public static final Setting<Optional<String>> AGENT_CHAT_KEY = Setting.optional(
                     "agent.chat.key", agentWord("[!-~]{1,1000}", "without spaces"), "none", "The key for it.")
             .asSecret();
@@ -548,9 +549,8 @@ public final class Settings {
     }
 
     private static List<Rule> rules(String text) {
-        return Network.restricted(Types.WORDS.reader().apply(text).stream()
-                        .map(Rule::to)
-                        .toArray(Rule[]::new))
+        return Network.restricted(
+                        Types.WORDS.reader().apply(text).stream().map(Rule::to).toArray(Rule[]::new))
                 .allow();
     }
 

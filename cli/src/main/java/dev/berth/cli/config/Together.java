@@ -34,7 +34,8 @@ final class Together {
 
     private static void agents(Values values, Problems problems) {
         Optional<String> provider = values.get(Settings.AGENT_MODEL_PROVIDER);
-        boolean model = provider.isPresent() && values.get(Settings.AGENT_MODEL_NAME).isPresent();
+        boolean model =
+                provider.isPresent() && values.get(Settings.AGENT_MODEL_NAME).isPresent();
         boolean any = provider.isPresent()
                 || values.get(Settings.AGENT_MODEL_NAME).isPresent()
                 || values.get(Settings.AGENT_MODEL_URL).isPresent()

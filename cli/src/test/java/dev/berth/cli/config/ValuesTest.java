@@ -159,7 +159,8 @@ class ValuesTest {
         for (String name : whole.keySet()) {
             assertThat(problems(Map.of(name, whole.get(name)))).contains("agent.model.provider and agent.model.name");
         }
-        assertThat(problems(Map.of("BERTH_AGENT_CHAT_URL", "https://llm.example/v1"))).contains("agent.chat.model");
+        assertThat(problems(Map.of("BERTH_AGENT_CHAT_URL", "https://llm.example/v1")))
+                .contains("agent.chat.model");
         assertThat(problems(Map.of("BERTH_AGENT_MODEL_URL", "llm", "BERTH_AGENT_CHAT_KEY", "a key with spaces")))
                 .contains("BERTH_AGENT_MODEL_URL", "BERTH_AGENT_CHAT_KEY")
                 .doesNotContain("a key with");

@@ -51,8 +51,7 @@ final class ModelHouse {
     }
 
     private void serve(Socket plain) {
-        try (SSLSocket socket =
-                (SSLSocket) tls.getSocketFactory().createSocket(plain, HOST, plain.getPort(), true)) {
+        try (SSLSocket socket = (SSLSocket) tls.getSocketFactory().createSocket(plain, HOST, plain.getPort(), true)) {
             socket.setUseClientMode(false);
             BufferedInputStream input = new BufferedInputStream(socket.getInputStream(), MOST_HEAD);
             input.mark(MOST_HEAD);

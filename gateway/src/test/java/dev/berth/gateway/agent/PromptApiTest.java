@@ -110,7 +110,10 @@ class PromptApiTest {
             HttpRequest.Builder request = request(path("/prompt"))
                     .header("Content-Type", "application/json")
                     .POST(BodyPublishers.ofString(JSON.writeValueAsString(body)));
-            return berth.send(headers.length == 0 ? request.build() : request.headers(headers).build());
+            return berth.send(
+                    headers.length == 0
+                            ? request.build()
+                            : request.headers(headers).build());
         }
 
         String run(String command) {
@@ -149,7 +152,9 @@ class PromptApiTest {
     void whatTheAgentDoesIsToldAsItHappensAndItsModelGetsTheKeyThatTheSandboxHasNot() {
         Talk talk = Talk.with("streamed");
         talk.model()
-                .calls("bash", Map.of("command", "mkdir -p output && echo ready > output/report.txt && cat output/report.txt"))
+                .calls(
+                        "bash",
+                        Map.of("command", "mkdir -p output && echo ready > output/report.txt && cat output/report.txt"))
                 .calls("showFile", Map.of("path", "output/report.txt", "title", "The report"))
                 .says("All ", "done.");
         List<Event> events;
@@ -169,7 +174,8 @@ class PromptApiTest {
                 .findFirst()
                 .orElseThrow();
         assertThat(artifact.data().path("name").asString()).isEqualTo("report.txt");
-        assertThat(berth.get(key, artifact.data().path("url").asString()).body()).isEqualTo("ready\n");
+        assertThat(berth.get(key, artifact.data().path("url").asString()).body())
+                .isEqualTo("ready\n");
         assertThat(models.header("streamed", "Authorization")).isEqualTo("Bearer " + VALUE);
         assertThat(talk.run("printenv LLM_KEY; cat ~/.pi/agent/models.json"))
                 .contains("berth-LLM_KEY-")
@@ -187,13 +193,22 @@ class PromptApiTest {
         assertThat(next.path("answer").asString()).isEqualTo("You asked for six times seven.");
         assertThat(talk.model().lastRequest()).contains("what is six times seven?");
         JsonNode runs = good(berth.get(key, talk.path("/runs"))).path("runs");
-        assertThat(runs).extracting(it -> it.path("run_id").asString())
-                .containsExactly(next.path("run_id").asString(), run.path("run_id").asString());
-        assertThat(good(berth.get(key, talk.path("/runs/" + run.path("run_id").asString()))).path("answer").asString())
+        assertThat(runs)
+                .extracting(it -> it.path("run_id").asString())
+                .containsExactly(
+                        next.path("run_id").asString(), run.path("run_id").asString());
+        assertThat(good(berth.get(key, talk.path("/runs/" + run.path("run_id").asString())))
+                        .path("answer")
+                        .asString())
                 .isEqualTo("Six times seven is 42.");
         assertThat(good(berth.get(key, talk.path("/history"))).path("messages"))
                 .extracting(it -> it.path("by").asString())
                 .containsExactly("person", "agent", "person", "agent");
+        String other = berth.tenant("strangers");
+        assertThat(berth.get(other, talk.path("/runs/" + run.path("run_id").asString()))
+                        .status())
+                .isEqualTo(404);
+        assertThat(berth.get(other, talk.path("/history")).status()).isEqualTo(404);
         good(berth.post(key, talk.path("/agent/reset"), ""));
         talk.model().says("I do not know.");
         good(talk.say("and now?", "Prefer", "wait=120"));
@@ -204,31 +219,39 @@ class PromptApiTest {
     void aRunGoesOnWithoutItsClientAndIsSteeredAndFollowedFromAnyEventOn() {
         Talk talk = Talk.with("left");
         CountDownLatch goOn = new CountDownLatch(1);
-        assertThat(berth.post(key, talk.path("/steer"), "{\"text\":\"hm\"}").status()).isEqualTo(404);
-        talk.model().pauses("One", goOn, ", two").says("And three.");
+        assertThat(berth.post(key, talk.path("/steer"), "{\"text\":\"hm\"}").status())
+                .isEqualTo(404);
+        talk.model().pauses("One", goOn, ", two").says("And three.").says("With pleasure.");
         String run;
         Event first;
         try (EventReader stream = talk.stream("count")) {
             first = stream.next("text");
             run = first.data().path("run_id").asString();
         }
-        assertThat(talk.say("go on to three", "Prefer", "respond-async").json().path("run_id").asString())
+        assertThat(talk.say("go on to three", "Prefer", "respond-async")
+                        .json()
+                        .path("run_id")
+                        .asString())
                 .isEqualTo(run);
         Reply steered = berth.post(key, talk.path("/steer"), "{\"text\":\"please\",\"person\":\"Ann\\u0000\"}");
         assertThat(steered.status()).as(steered.body()).isEqualTo(202);
         goOn.countDown();
         List<Event> rest;
-        try (EventReader stream = berth.events(
-                key, talk.path("/runs/" + run + "/events"), Map.of("Last-Event-ID", first.id()))) {
+        try (EventReader stream =
+                berth.events(key, talk.path("/runs/" + run + "/events"), Map.of("Last-Event-ID", first.id()))) {
             rest = all(stream);
         }
         assertThat(texts(rest)).startsWith(", two").doesNotContain("One");
         assertThat(rest.getLast().name()).isEqualTo("done");
+        assertThat(rest.getLast().data().path("state").asString()).isEqualTo("done");
         try (EventReader stream = berth.events(
-                key, talk.path("/runs/" + run + "/events"), Map.of("Last-Event-ID", rest.getLast().id()))) {
+                key,
+                talk.path("/runs/" + run + "/events"),
+                Map.of("Last-Event-ID", rest.getLast().id()))) {
             assertThat(all(stream)).extracting(Event::name).containsExactly("status", "done");
         }
-        assertThat(berth.post(key, talk.path("/steer"), "{\"text\":\"more\"}").status()).isEqualTo(409);
+        assertThat(berth.post(key, talk.path("/steer"), "{\"text\":\"more\"}").status())
+                .isEqualTo(409);
     }
 
     @Test
@@ -238,12 +261,18 @@ class PromptApiTest {
         talk.model().pauses("Well", never, "…");
         try (EventReader stream = talk.stream("think for long")) {
             stream.next("text");
-            assertThat(good(berth.post(key, talk.path("/abort"), "")).path("aborted").asBoolean()).isTrue();
+            assertThat(good(berth.post(key, talk.path("/abort"), ""))
+                            .path("aborted")
+                            .asBoolean())
+                    .isTrue();
             assertThat(stream.next("done").data().path("state").asString()).isEqualTo("aborted");
         } finally {
             never.countDown();
         }
-        assertThat(good(berth.post(key, talk.path("/abort"), "")).path("aborted").asBoolean()).isFalse();
+        assertThat(good(berth.post(key, talk.path("/abort"), ""))
+                        .path("aborted")
+                        .asBoolean())
+                .isFalse();
     }
 
     @Test
@@ -258,7 +287,9 @@ class PromptApiTest {
                 .POST(BodyPublishers.ofString(form))
                 .build());
         assertThat(good(reply).path("state").asString()).as(reply.body()).isEqualTo("done");
-        assertThat(talk.run("cd uploads && ls && cat n*te.txt").lines().toList()).hasSize(4).contains("one", "--two");
+        assertThat(talk.run("cd uploads && ls && cat n*te.txt").lines().toList())
+                .hasSize(4)
+                .contains("one", "--two");
         assertThat(talk.model().lastRequest()).contains("look at these", "uploads/", "note.txt");
     }
 
@@ -284,7 +315,8 @@ class PromptApiTest {
             out.flush();
             socket.shutdownOutput();
             try (InputStream in = socket.getInputStream()) {
-                assertThat(new String(in.readAllBytes(), StandardCharsets.UTF_8)).doesNotContain(" 200 ", " 202 ");
+                assertThat(new String(in.readAllBytes(), StandardCharsets.UTF_8))
+                        .doesNotContain(" 200 ", " 202 ");
             }
         }
         assertThat(talk.run("find . -name '*.txt*' -o -name '.*half*'")).isEmpty();
@@ -298,15 +330,19 @@ class PromptApiTest {
         talk.model().says("That was long.");
         String text = "begin \u0000\u001b[31m\u0007\ud800 " + "words and words ".repeat(13_000) + " the end";
         JsonNode run = good(talk.say(text, "Prefer", "wait=120"));
-        assertThat(run.path("state").asString()).as(run.path("error").asString()).isEqualTo("done");
+        assertThat(run.path("state").asString())
+                .as(run.path("error").asString())
+                .isEqualTo("done");
         assertThat(run.path("prompt").asString().length()).isLessThan(10_001);
         assertThat(talk.model().lastRequest().length()).isGreaterThan(200_000);
-        assertThat(talk.model().lastRequest()).contains("words the end".substring(6));
+        assertThat(talk.model().lastRequest()).contains("words  the end");
         Reply tooLong = talk.say("x".repeat((1 << 20) + 1));
         assertThat(tooLong.status()).isEqualTo(400);
-        assertThat(tooLong.body()).contains("1048576");
+        assertThat(tooLong.body()).contains("1,048,576");
         assertThat(talk.say(" \n ").status()).isEqualTo(400);
-        assertThat(talk.say(Map.of("text", "x", "files", List.of("../../etc/passwd"))).status()).isEqualTo(403);
+        assertThat(talk.say(Map.of("text", "x", "files", List.of("../../etc/passwd")))
+                        .status())
+                .isEqualTo(403);
     }
 
     @Test
@@ -347,7 +383,8 @@ class PromptApiTest {
             JsonNode asked = stream.next("approval").data();
             assertThat(asked.path("state").asString()).isEqualTo("requested");
             assertThat(asked.path("tool").asString()).isEqualTo("bash");
-            JsonNode approval = good(berth.get(key, "/v1/approvals/" + asked.path("approval_id").asString()));
+            JsonNode approval = good(
+                    berth.get(key, "/v1/approvals/" + asked.path("approval_id").asString()));
             assertThat(approval.path("input").path("command").asString()).isEqualTo("echo denied > denied.txt");
             assertThat(approval.path("run_id")).isEqualTo(asked.path("run_id"));
             decide(asked, "deny");
@@ -359,8 +396,12 @@ class PromptApiTest {
             JsonNode done = stream.next("done").data();
             assertThat(done.path("answer").asString()).as(done.toString()).isEqualTo("Done.");
         }
-        assertThat(talk.say("x", "Prefer", "respond-async").status()).isEqualTo(202);
-        assertThat(good(berth.get(key, "/v1/approvals?session_id=careful")).path("approvals")).hasSize(2);
+        String files = good(berth.post(key, "/v1/sandbox/glob", "{\"session_id\":\"careful\",\"pattern\":\"*.txt\"}"))
+                .path("files")
+                .toString();
+        assertThat(files).contains("first.txt", "second.txt").doesNotContain("denied.txt");
+        assertThat(good(berth.get(key, "/v1/approvals?session_id=careful")).path("approvals"))
+                .hasSize(2);
     }
 
     private static void decide(JsonNode asked, String decision) {
@@ -400,8 +441,12 @@ class PromptApiTest {
         assertThat(chosen.path("own").has("model")).isFalse();
         assertThat(chosen.path("effective").path("instructions").asString()).isEqualTo("Be long.");
         assertThat(chosen.path("effective").path("runtime").asString()).isEqualTo("pi");
-        assertThat(chosen.path("effective").path("model").path("url").asString()).isEqualTo("https://one.example/v1");
-        assertThat(good(berth.get(rich, "/v1/sessions/t/agent")).path("effective").path("instructions").asString())
+        assertThat(chosen.path("effective").path("model").path("url").asString())
+                .isEqualTo("https://one.example/v1");
+        assertThat(good(berth.get(rich, "/v1/sessions/t/agent"))
+                        .path("effective")
+                        .path("instructions")
+                        .asString())
                 .isEqualTo("Be brief.");
         assertThat(berth.get(key, tenant).status()).isEqualTo(404);
         refused(rich, "{\"runtime\":\"none\"}", "there are ");
