@@ -6,11 +6,13 @@ import dev.berth.sandbox.Connection;
 import dev.berth.sandbox.Outlet;
 import dev.berth.sandbox.Sandbox;
 import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -158,10 +160,9 @@ public final class ScriptedModel implements Outlet {
             if (head.isEmpty()) {
                 return;
             }
-            int length = Integer.parseInt(head.toLowerCase(java.util.Locale.ROOT)
-                    .replaceFirst("(?s).*\r\ncontent-length: *(\\d+)\r\n.*", "$1"));
+            byte[] body = body(head.toLowerCase(Locale.ROOT), input);
             heads.add(head);
-            requests.add(JSON.readTree(input.readNBytes(length)));
+            requests.add(JSON.readTree(body));
             Answer answer = script.poll();
             if (answer == null) {
                 new ScriptedModel()
@@ -179,6 +180,29 @@ public final class ScriptedModel implements Outlet {
                 throw new UncheckedIOException(e);
             }
         }
+    }
+
+    private static byte[] body(String head, InputStream input) throws IOException {
+        if (!head.contains("\r\ntransfer-encoding: chunked\r\n")) {
+            return input.readNBytes(
+                    Integer.parseInt(head.replaceFirst("(?s).*\r\ncontent-length: *(\\d+)\r\n.*", "$1")));
+        }
+        ByteArrayOutputStream body = new ByteArrayOutputStream();
+        for (int size = chunk(input); size > 0; size = chunk(input)) {
+            body.write(input.readNBytes(size));
+            input.readNBytes(2);
+        }
+        input.readNBytes(2);
+        return body.toByteArray();
+    }
+
+    /** The size of the next chunk. */
+    private static int chunk(InputStream input) throws IOException {
+        StringBuilder line = new StringBuilder();
+        for (int c = input.read(); c >= 0 && c != '\n'; c = input.read()) {
+            line.append((char) c);
+        }
+        return Integer.parseInt(line.toString().split(";")[0].strip(), 16);
     }
 
     private static String head(InputStream input) throws IOException {

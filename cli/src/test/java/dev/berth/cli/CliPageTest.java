@@ -76,6 +76,11 @@ class CliPageTest {
                     .contains("berth up");
         });
         assertThat(run("berth session ls --url nonsense").code()).isEqualTo(2);
+        assertThat(run("berth prompt nobody hello")).satisfies(ran -> {
+            assertThat(ran.code()).isEqualTo(78);
+            assertThat(ran.err()).contains("agent.model.provider and agent.model.name");
+        });
+        assertThat(run("berth agent use nobody --model alone").err()).contains("--provider and --model");
         assertThat(run("berth session new 'not a name'").code()).isEqualTo(2);
         assertThat(run("berth session rollback nobody yesterday").code()).isEqualTo(2);
         assertThat(run("berth shell nobody </dev/null")).satisfies(ran -> {

@@ -204,6 +204,11 @@ class PromptApiTest {
         assertThat(good(berth.get(key, talk.path("/history"))).path("messages"))
                 .extracting(it -> it.path("by").asString())
                 .containsExactly("person", "agent", "person", "agent");
+        String other = berth.tenant("strangers");
+        assertThat(berth.get(other, talk.path("/runs/" + run.path("run_id").asString()))
+                        .status())
+                .isEqualTo(404);
+        assertThat(berth.get(other, talk.path("/history")).status()).isEqualTo(404);
         good(berth.post(key, talk.path("/agent/reset"), ""));
         talk.model().says("I do not know.");
         good(talk.say("and now?", "Prefer", "wait=120"));
@@ -216,7 +221,7 @@ class PromptApiTest {
         CountDownLatch goOn = new CountDownLatch(1);
         assertThat(berth.post(key, talk.path("/steer"), "{\"text\":\"hm\"}").status())
                 .isEqualTo(404);
-        talk.model().pauses("One", goOn, ", two").says("And three.");
+        talk.model().pauses("One", goOn, ", two").says("And three.").says("With pleasure.");
         String run;
         Event first;
         try (EventReader stream = talk.stream("count")) {
@@ -238,6 +243,7 @@ class PromptApiTest {
         }
         assertThat(texts(rest)).startsWith(", two").doesNotContain("One");
         assertThat(rest.getLast().name()).isEqualTo("done");
+        assertThat(rest.getLast().data().path("state").asString()).isEqualTo("done");
         try (EventReader stream = berth.events(
                 key,
                 talk.path("/runs/" + run + "/events"),
@@ -329,10 +335,10 @@ class PromptApiTest {
                 .isEqualTo("done");
         assertThat(run.path("prompt").asString().length()).isLessThan(10_001);
         assertThat(talk.model().lastRequest().length()).isGreaterThan(200_000);
-        assertThat(talk.model().lastRequest()).contains("words the end".substring(6));
+        assertThat(talk.model().lastRequest()).contains("words  the end");
         Reply tooLong = talk.say("x".repeat((1 << 20) + 1));
         assertThat(tooLong.status()).isEqualTo(400);
-        assertThat(tooLong.body()).contains("1048576");
+        assertThat(tooLong.body()).contains("1,048,576");
         assertThat(talk.say(" \n ").status()).isEqualTo(400);
         assertThat(talk.say(Map.of("text", "x", "files", List.of("../../etc/passwd")))
                         .status())
@@ -390,7 +396,10 @@ class PromptApiTest {
             JsonNode done = stream.next("done").data();
             assertThat(done.path("answer").asString()).as(done.toString()).isEqualTo("Done.");
         }
-        assertThat(talk.say("x", "Prefer", "respond-async").status()).isEqualTo(202);
+        String files = good(berth.post(key, "/v1/sandbox/glob", "{\"session_id\":\"careful\",\"pattern\":\"*.txt\"}"))
+                .path("files")
+                .toString();
+        assertThat(files).contains("first.txt", "second.txt").doesNotContain("denied.txt");
         assertThat(good(berth.get(key, "/v1/approvals?session_id=careful")).path("approvals"))
                 .hasSize(2);
     }

@@ -64,8 +64,7 @@ class FormReaderTest {
                     content[k] = alphabet[random.nextInt(alphabet.length)];
                 }
                 byte[] clean = new String(content, ISO_8859_1)
-                        .replace("\n--XX", "\n--X")
-                        .replaceFirst("^--XX", "")
+                        .replaceAll("\n--XX+", "\n--X")
                         .getBytes(ISO_8859_1);
                 wanted.put("p" + i, clean);
                 body.write(
