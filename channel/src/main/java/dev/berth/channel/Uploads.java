@@ -56,7 +56,10 @@ final class Uploads {
     }
 
     private String write(Session session, Incoming.Attachment attachment, String actor) throws IOException {
-        SandboxFiles files = session.sandbox().files().within(parts.config().workspace());
+        SandboxFiles all = session.sandbox().files();
+        String workspace = all.named(parts.config().workspace());
+        all.makeDirectory(workspace);
+        SandboxFiles files = all.within(workspace);
         Name name = take(session.key(), files, SafeName.of(attachment.name()));
         try (InputStream opened = attachment.open();
                 Counted content = new Counted(opened, parts.config().attachmentBytes())) {

@@ -193,6 +193,16 @@ final class ConversationsTest {
                         .one());
     }
 
+    private String memo() {
+        return berth.database()
+                .query(handle -> handle.createQuery("""
+                                SELECT d.memo FROM channel_deliveries d JOIN channel_places p ON p.number = d.place
+                                WHERE p.channel = :channel""")
+                        .bind("channel", name)
+                        .mapTo(String.class)
+                        .one());
+    }
+
     // ---- messages ------------------------------------------------------------------------------------------------
 
     @Test
@@ -339,8 +349,9 @@ final class ConversationsTest {
         Run run = said(1);
         agents.log(run, new RunEvent.Text(run.id(), "It is "));
         awaitBoard("the text is there", board -> board.text().equals("It is "));
-        first.halt(Duration.ZERO);
         int before = channel.shown().size();
+        await("what the channel said is kept", () -> memo().equals("memo-" + before));
+        first.halt(Duration.ZERO);
         agents.log(run, new RunEvent.Text(run.id(), "done."));
         agents.end(run, Outcome.DONE, Optional.empty());
         open();
