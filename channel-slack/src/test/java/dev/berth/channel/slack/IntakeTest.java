@@ -102,8 +102,10 @@ final class IntakeTest {
         assertThat(slack.awaitPrompts(direct, thread).size()).isEqualTo(3);
         assertThat(slack.answers(direct, thread).getFirst().text()).startsWith("Hello!");
 
+        slack.repeats();
         slack.says("U1", direct, thread, "do it");
         assertThat(inbox.awaitMessage(1).place()).isEqualTo(new Place("slack", FakeSlack.TEAM, direct, thread));
+        assertThat(slack.answers(direct, thread)).hasSize(1);
     }
 
     @Test
