@@ -2,6 +2,7 @@ package dev.berth.channel.slack;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Cuts a long Markdown text into messages. A text that grows keeps the cuts it had: where one is made depends on what is
@@ -9,7 +10,6 @@ import java.util.List;
  */
 final class Cut {
     static final int MOST = 2_900;
-    private static final String FENCE = "```";
 
     private final int most;
 
@@ -27,10 +27,11 @@ final class Cut {
             String next = rest.substring(place.end);
             if (place.fence.isEmpty()) {
                 parts.add(part);
-                rest = next.strip().isEmpty() ? "" : stripBlankLines(next);
+                rest = stripBlankLines(next);
             } else {
-                parts.add(part + "\n" + FENCE);
-                rest = place.fence + "\n" + (next.startsWith("\n") ? next.substring(1) : next);
+                Fence fence = place.fence.get();
+                parts.add(part + "\n" + fence.marks());
+                rest = fence.line() + "\n" + (next.startsWith("\n") ? next.substring(1) : next);
             }
         }
         if (!rest.isBlank()) {
@@ -39,32 +40,29 @@ final class Cut {
         return parts;
     }
 
-    /** @param fence the line that opened the code block the cut is in; empty if it is in none */
-    private record Place(int end, String fence) {}
+    /** @param fence what opened the code block that the cut is in */
+    private record Place(int end, Optional<Fence> fence) {}
 
     private Place place(String text) {
-        int window = reach(text, most - FENCE.length() - 1);
+        int window = reach(text, most - Fence.LONGEST - 1);
         int blank = -1;
         int line = -1;
         int inFence = -1;
-        String fence = "";
-        String fenceOfCut = "";
+        Optional<Fence> fence = Optional.empty();
+        Optional<Fence> fenceOfCut = Optional.empty();
         int start = 0;
-        while (start < window) {
-            int end = text.indexOf('\n', start);
-            if (end < 0 || end >= window) {
-                break;
-            }
-            String content = text.substring(start, end).strip();
-            boolean marks = content.startsWith(FENCE) || content.startsWith("~~~");
-            if (marks) {
-                fence = fence.isEmpty() ? content : "";
-            } else if (fence.isEmpty() && content.isEmpty() && start > 0) {
-                blank = start;
-            }
+        for (int end = text.indexOf('\n'); end >= 0 && end < window; end = text.indexOf('\n', start)) {
+            String content = text.substring(start, end);
             if (fence.isEmpty()) {
+                fence = Fence.opening(content);
+                if (fence.isEmpty()) {
+                    line = end;
+                    blank = content.isBlank() && start > 0 ? start : blank;
+                }
+            } else if (fence.get().closedBy(content)) {
+                fence = Optional.empty();
                 line = end;
-            } else if (!marks) {
+            } else {
                 inFence = end;
                 fenceOfCut = fence;
             }
@@ -72,20 +70,19 @@ final class Cut {
         }
         int least = window / 3;
         if (blank >= least) {
-            return new Place(blank, "");
+            return new Place(blank, Optional.empty());
         }
         if (line >= least && line >= inFence) {
-            return new Place(line, "");
+            return new Place(line, Optional.empty());
         }
         if (inFence >= least) {
             return new Place(inFence, fenceOfCut);
         }
         if (line >= least) {
-            return new Place(line, "");
+            return new Place(line, Optional.empty());
         }
         int space = text.lastIndexOf(' ', window - 1);
-        int hard = space >= least ? space : whole(text, window);
-        return new Place(hard, fence);
+        return new Place(space >= least ? space : whole(text, window), fence);
     }
 
     /** How far a text goes with this much room. Slack counts what it gets, and & < > grow when they are escaped. */

@@ -1,6 +1,7 @@
 package dev.berth.channel.slack;
 
 import java.util.Locale;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -21,28 +22,30 @@ final class Mrkdwn {
 
     static String of(String markdown) {
         StringBuilder out = new StringBuilder();
-        boolean fence = false;
+        Optional<Fence> fence = Optional.empty();
         boolean table = false;
         for (String line : markdown.split("\n", -1)) {
-            String stripped = line.strip();
-            boolean marks = stripped.startsWith(FENCE) || stripped.startsWith("~~~");
-            boolean row = !fence && !marks && stripped.length() > 1 && stripped.startsWith("|");
+            Optional<Fence> opened = fence.isEmpty() ? Fence.opening(line) : Optional.empty();
+            boolean row = fence.isEmpty()
+                    && line.strip().startsWith("|")
+                    && line.strip().length() > 1;
             if (table != row) {
                 // A table is read best with letters of one width.
                 out.append(FENCE).append('\n');
                 table = row;
             }
-            if (marks) {
-                fence = !fence;
+            if (opened.isPresent()) {
+                fence = opened;
                 out.append(FENCE);
-            } else if (fence || table) {
-                out.append(code(line));
+            } else if (fence.isPresent() && fence.get().closedBy(line)) {
+                fence = Optional.empty();
+                out.append(FENCE);
             } else {
-                out.append(line(line));
+                out.append(fence.isPresent() || table ? code(line) : line(line));
             }
             out.append('\n');
         }
-        if (fence || table) {
+        if (fence.isPresent() || table) {
             out.append(FENCE).append('\n');
         }
         out.setLength(out.length() - 1);

@@ -24,6 +24,9 @@ import tools.jackson.core.JacksonException;
 public final class SlackChannel implements Channel {
     public static final String NAME = "slack";
 
+    /** How often Socket Mode looks whether its connection still works. */
+    private static final Duration WATCH = Duration.ofSeconds(5);
+
     private static final Duration KEPT = Duration.ofHours(12);
 
     /** How far a run is shown, by this server. */
@@ -36,6 +39,7 @@ public final class SlackChannel implements Channel {
     private final Uploads uploads;
     private final Pace pace;
     private final InstantSource clock;
+    private final Duration watch;
     private final Remembered<String, Progress> runs;
     /** Guarded by this. */
     private Optional<Intake> intake = Optional.empty();
@@ -43,15 +47,16 @@ public final class SlackChannel implements Channel {
     private Optional<Socket> socket = Optional.empty();
 
     public SlackChannel(SlackConfig config, Optional<Installations> installations) {
-        this(config, installations, InstantSource.system());
+        this(config, installations, InstantSource.system(), WATCH);
     }
 
-    SlackChannel(SlackConfig config, Optional<Installations> installations, InstantSource clock) {
+    SlackChannel(SlackConfig config, Optional<Installations> installations, InstantSource clock, Duration watch) {
         if (config.oauth().isPresent() && installations.isEmpty()) {
             throw new IllegalArgumentException("installations by OAuth need a database to be kept in");
         }
         this.config = config;
         this.clock = clock;
+        this.watch = watch;
         this.installations = installations;
         this.api = new SlackApi(config.api(), clock);
         this.workspaces = new Workspaces(api, config.botToken(), installations, clock);
@@ -69,7 +74,7 @@ public final class SlackChannel implements Channel {
         intake = Optional.of(made);
         made.prepare();
         if (config.mode() == SlackConfig.Mode.SOCKET) {
-            Socket connection = new Socket(api.slack(), config.appToken().orElseThrow(), made);
+            Socket connection = new Socket(api.slack(), config.appToken().orElseThrow(), made, watch);
             socket = Optional.of(connection);
             connection.start();
         }

@@ -9,6 +9,7 @@ import com.slack.api.socket_mode.queue.impl.ConcurrentLinkedMessageQueue;
 import com.slack.api.socket_mode.response.AckResponse;
 import java.io.IOException;
 import java.net.URISyntaxException;
+import java.time.Duration;
 import java.util.concurrent.Semaphore;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -17,14 +18,12 @@ import org.slf4j.LoggerFactory;
 final class Socket implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Socket.class);
     private static final int MOST = 256;
-    private static final long WATCH_MILLIS = 5_000;
-    private static final long PAUSE_MILLIS = 10_000;
 
     private final Client client;
 
-    Socket(Slack slack, String appToken, Intake intake) {
+    Socket(Slack slack, String appToken, Intake intake, Duration watch) {
         try {
-            this.client = new Client(slack, appToken);
+            this.client = new Client(slack, appToken, watch);
         } catch (URISyntaxException e) {
             throw new IllegalStateException(e);
         }
@@ -66,8 +65,9 @@ final class Socket implements AutoCloseable {
     /** Slack's own client, without the threads in it that look for messages a thousand times a second. */
     private static final class Client extends SocketModeClientJavaWSImpl {
         private final Semaphore room = new Semaphore(MOST);
+        private final Duration watch;
 
-        Client(Slack slack, String appToken) throws URISyntaxException {
+        Client(Slack slack, String appToken, Duration watch) throws URISyntaxException {
             super(
                     slack,
                     appToken,
@@ -77,7 +77,8 @@ final class Socket implements AutoCloseable {
                     new ConcurrentLinkedMessageQueue(),
                     true,
                     true,
-                    WATCH_MILLIS);
+                    watch.toMillis());
+            this.watch = watch;
         }
 
         /** Each on a thread of its own. What there is no room for comes again, as it is not acknowledged. */
@@ -105,7 +106,7 @@ final class Socket implements AutoCloseable {
                 return super.maintainCurrentSession();
             } catch (RuntimeException e) {
                 LOG.error("Slack does not let the app connect; check its app-level token: {}", e.getMessage());
-                return System.currentTimeMillis() + PAUSE_MILLIS;
+                return System.currentTimeMillis() + 2 * watch.toMillis();
             }
         }
     }

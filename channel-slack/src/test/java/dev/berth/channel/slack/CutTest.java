@@ -38,6 +38,16 @@ final class CutTest {
     }
 
     @Test
+    void aMarkAsLongAsAMessageEndsToo() {
+        for (int length = 1; length < 250; length++) {
+            String text = "```" + "x".repeat(length) + "\n" + "y".repeat(300);
+            assertThat(cut.apply(text))
+                    .allSatisfy(part -> assertThat(part.length()).isLessThanOrEqualTo(100));
+            assertThat(cut.apply("`".repeat(length) + "\n" + "y\n".repeat(300))).isNotEmpty();
+        }
+    }
+
+    @Test
     void aBlankLineInACodeBlockIsNoPlaceToCut() {
         String text = "intro text that is long enough to count as a part\n\n```\none\n\ntwo\n\nthree\n" + "x".repeat(50)
                 + "\n```";

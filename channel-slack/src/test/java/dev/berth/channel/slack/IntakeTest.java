@@ -11,9 +11,12 @@ import dev.berth.channel.Place;
 import dev.berth.channel.slack.FakeSlack.Attached;
 import java.io.IOException;
 import java.io.InputStream;
+import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -25,7 +28,8 @@ final class IntakeTest {
 
     private final FakeSlack slack = new FakeSlack();
     private final ScriptedInbox inbox = new ScriptedInbox(slack);
-    private final SlackChannel channel = new SlackChannel(slack.socketConfig(), Optional.empty());
+    private final SlackChannel channel =
+            new SlackChannel(slack.socketConfig(), Optional.empty(), InstantSource.system(), Duration.ofMillis(200));
 
     @BeforeEach
     void listen() {
@@ -98,8 +102,10 @@ final class IntakeTest {
         assertThat(slack.awaitPrompts(direct, thread).size()).isEqualTo(3);
         assertThat(slack.answers(direct, thread).getFirst().text()).startsWith("Hello!");
 
+        slack.repeats();
         slack.says("U1", direct, thread, "do it");
         assertThat(inbox.awaitMessage(1).place()).isEqualTo(new Place("slack", FakeSlack.TEAM, direct, thread));
+        assertThat(slack.answers(direct, thread)).hasSize(1);
     }
 
     @Test
@@ -126,13 +132,13 @@ final class IntakeTest {
         slack.says("U1", FakeSlack.direct("U1"), "twice");
         inbox.awaitRepeated(2);
 
-        assertThat(slack.redeliveries()).isEqualTo(1);
+        assertThat(slack.redeliveries()).isPositive();
         assertThat(inbox.messages()).extracting(Incoming::text).containsExactly("once", "twice");
     }
 
     @Test
     void itIsAcknowledgedBeforeTheInboxIsDone() throws Exception {
-        java.util.concurrent.CountDownLatch done = new java.util.concurrent.CountDownLatch(1);
+        CountDownLatch done = new CountDownLatch(1);
         inbox.receive = _ -> {
             try {
                 done.await();
@@ -163,7 +169,7 @@ final class IntakeTest {
 
     @Test
     void aTokenGoesToSlackAlone() {
-        try (SlackApi api = new SlackApi(slack.api(), java.time.InstantSource.system());
+        try (SlackApi api = new SlackApi(slack.api(), InstantSource.system());
                 Uploads uploads = new Uploads(api)) {
             Workspace workspace = new Workspace(FakeSlack.TEAM, FakeSlack.BOT, FakeSlack.BOT_TOKEN);
             for (String url : List.of(

@@ -24,6 +24,14 @@ final class MrkdwnTest {
     }
 
     @Test
+    void aCodeBlockEndsWhereMarkdownEndsIt() {
+        assertThat(Mrkdwn.of("````\n```\n**a**\n```\n````\n**b**"))
+                .isEqualTo("```\n`\u200b`\u200b`\n**a**\n`\u200b`\u200b`\n```\n*b*");
+        assertThat(Mrkdwn.of("```code``` and **bold**")).isEqualTo("`code` and *bold*");
+        assertThat(Mrkdwn.of("~~~\n**a**\n~~~")).isEqualTo("```\n**a**\n```");
+    }
+
+    @Test
     void aCodeBlockThatIsStillBeingWrittenIsClosed() {
         assertThat(Mrkdwn.of("```\nhalf")).isEqualTo("```\nhalf\n```");
     }

@@ -36,7 +36,7 @@ final class ShowTest {
     private final ScriptedInbox inbox = new ScriptedInbox(slack);
     private final List<SlackChannel> channels = new ArrayList<>();
     private SlackChannel channel = server(Duration.ZERO);
-    private String thread = slack.thread(CHANNEL, "").isEmpty() ? question() : "";
+    private final String thread = slack.says("U1", CHANNEL, "a question");
     private String memo = "";
 
     /** Another server, which knows nothing of what this one has done. */
@@ -54,10 +54,6 @@ final class ShowTest {
             }
         });
         return made;
-    }
-
-    private String question() {
-        return slack.says("U1", CHANNEL, "a question");
     }
 
     @AfterEach

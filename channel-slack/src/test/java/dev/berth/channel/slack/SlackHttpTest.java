@@ -3,9 +3,11 @@ package dev.berth.channel.slack;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.channel.Inbox;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -98,6 +100,37 @@ final class SlackHttpTest {
         slack.commands("U2", "C1", "/berth", "status");
         assertThat(slack.awaitWhisper("U2").text()).isEqualTo("fine");
         assertThat(inbox.messages()).hasSize(1);
+    }
+
+    @Test
+    void moreThanItCanHoldHasToComeAgain() {
+        CountDownLatch room = new CountDownLatch(1);
+        inbox.receive = _ -> {
+            try {
+                room.await();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+            return Inbox.Received.BEGUN;
+        };
+        int taken = 0;
+        while (message(taken) == 200) {
+            taken++;
+            assertThat(taken).isLessThanOrEqualTo(256);
+        }
+        assertThat(message(taken)).isEqualTo(503);
+        room.countDown();
+        inbox.awaitMessage(taken);
+        slack.says("U1", FakeSlack.direct("U1"), "room again");
+        assertThat(inbox.awaitMessage(taken + 1).text()).isEqualTo("room again");
+    }
+
+    private int message(int number) {
+        String body = "{\"type\":\"event_callback\",\"team_id\":\"" + FakeSlack.TEAM
+                + "\",\"event\":{\"type\":\"message\",\"channel\":\"DU1\",\"user\":\"U1\",\"text\":\"x\",\"ts\":\"1."
+                + number + "\"}}";
+        return post(FakeSlack.signed(body, now(), FakeSlack.SIGNING_SECRET), body)
+                .status();
     }
 
     @Test
