@@ -77,6 +77,7 @@ final class InnerAgent {
     private @Nullable Task task;
     private long sequence;
     private long mark;
+    private boolean ended;
 
     /** @param tasks how many uses of tools there were before */
     InnerAgent(AgentRuntime runtime, Station station, long tasks, Owner owner) {
@@ -289,13 +290,25 @@ final class InnerAgent {
                 hearing = ears;
             }
         }
-        Agent opened = left.isPresent() ? left.get() : runtime.start(station, ears);
+        keep(left.isPresent() ? left.get() : runtime.start(station, ears), ears);
+        return left.isEmpty();
+    }
+
+    /** It may have been let go of, or ended, while it came up. */
+    private void keep(Agent opened, Hearing ears) {
+        boolean useless;
         synchronized (this) {
+            useless = ended;
             if (hearing == ears) {
                 agent = opened;
+                return;
             }
         }
-        return left.isEmpty();
+        if (useless) {
+            endAndClose(opened);
+        } else {
+            opened.close();
+        }
     }
 
     /** One that a server before this left at work is of no use: nobody waits for what it does. */
@@ -358,14 +371,15 @@ final class InnerAgent {
     }
 
     void end() {
-        Agent ended;
+        Agent last;
         synchronized (this) {
-            ended = agent;
+            ended = true;
+            last = agent;
             agent = null;
             hearing = null;
         }
-        if (ended != null) {
-            endAndClose(ended);
+        if (last != null) {
+            endAndClose(last);
         } else {
             endLeft();
         }

@@ -407,6 +407,30 @@ class ChatAgentTest {
     }
 
     @Test
+    void aModelThatUsesTheSameIdAgainAndAgainIsUnderstood() {
+        for (String task : List.of("one", "two")) {
+            model.answers(
+                    200,
+                    "text/event-stream",
+                    "",
+                    "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"x\",\"function\":{\"name\":"
+                            + "\"sandbox\",\"arguments\":\"{\\\"task\\\":\\\"" + task
+                            + "\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n");
+        }
+        model.says("done");
+        fake.reports("first").reports("second");
+        try (Agent agent = start()) {
+            agent.say("both");
+            assertThat(heard.ended().outcome()).isEqualTo(Outcome.DONE);
+            assertThat(fake.process().told()).containsExactly("one", "two");
+            assertThat(model.lastRequest()).contains("first", "second");
+            assertThat(heard.all(ToolStarted.class))
+                    .extracting(ToolStarted::call)
+                    .doesNotHaveDuplicates();
+        }
+    }
+
+    @Test
     void anEndlessLoopOfToolsIsStopped() {
         for (int i = 0; i < 4; i++) {
             model.calls("nothing", Map.of());
@@ -661,6 +685,21 @@ class ChatAgentTest {
         assertThat(fake.running()).isFalse();
         assertThat(heard.awaitLost()).hasMessageContaining("was ended");
         assertThat(heard.all(Ended.class)).isEmpty();
+        agent.close();
+    }
+
+    @Test
+    void endingItEndsACodingAgentThatIsStillComingUp() throws InterruptedException {
+        delegates("work");
+        CountDownLatch mayStart = new CountDownLatch(1);
+        fake.startsWhen(mayStart);
+        Agent agent = start();
+        agent.say("one");
+        assertThat(fake.starting.await(60, TimeUnit.SECONDS)).isTrue();
+        agent.end();
+        assertThat(heard.awaitLost()).hasMessageContaining("was ended");
+        mayStart.countDown();
+        assertThat(fake.comeUp().dead.await(60, TimeUnit.SECONDS)).isTrue();
         agent.close();
     }
 }
