@@ -19,7 +19,6 @@ import dev.berth.agent.chat.ChatMessage.Assistant;
 import dev.berth.agent.chat.ChatMessage.Result;
 import dev.berth.agent.chat.ChatMessage.User;
 import dev.berth.agent.chat.Stop.Stopped;
-import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -63,6 +62,7 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
     private final ChatConfig config;
     private final ModelClient model;
     private final Duration command;
+    private final Past past;
     private final History history;
     private final AgentListener listener;
     private final InnerAgent inner;
@@ -92,6 +92,7 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
         this.model = model;
         this.command = station.config().patience().command();
         this.history = history;
+        this.past = station.past();
         this.listener = listener;
         Station innerStation = new Station(station.sandbox(), station.workspace(), past(history), station.config());
         this.inner = new InnerAgent(runtime, innerStation, history.calls(), this);
@@ -118,6 +119,12 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
 
     /** Begins where nothing goes on. What was not done when the last server went away is told to be so. */
     void repair() {
+        if (history.isEmpty()) {
+            // Another runtime had the conversation before, or what was written down is lost.
+            past.said()
+                    .forEach(said -> history.add(
+                            said.byAgent() ? new Assistant(said.text(), List.of()) : new User(said.text())));
+        }
         List<Call> pending = history.pending();
         if (pending.stream().anyMatch(call -> call.tool().equals(Tools.SANDBOX))) {
             inner.endLeft();
@@ -501,9 +508,10 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
             }
             throw e;
         } catch (SandboxException e) {
-            if (e.code() == ErrorCode.GONE) {
-                // There is another computer to be had, but only with another agent.
-                lose(e);
+            switch (e.code()) {
+                // There may be another computer by now, which whoever starts this anew knows about.
+                case GONE, NOT_FOUND, UNAVAILABLE -> lose(e);
+                default -> LOG.debug("the coding agent did not take a task", e);
             }
             stop.check();
             report = new InnerAgent.Report(

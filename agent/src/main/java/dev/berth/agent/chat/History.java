@@ -188,6 +188,10 @@ final class History {
         return last;
     }
 
+    synchronized boolean isEmpty() {
+        return units.isEmpty() && before + addedLength == 0;
+    }
+
     /** Whether a run was going on when the last line was written. */
     synchronized boolean ended() {
         return ended;

@@ -17,6 +17,8 @@ import dev.berth.agent.AgentEvent.ToolEnded;
 import dev.berth.agent.AgentEvent.ToolStarted;
 import dev.berth.agent.Heard;
 import dev.berth.agent.KeptPast;
+import dev.berth.agent.Past;
+import dev.berth.agent.Past.Said;
 import dev.berth.agent.ScriptedModel;
 import dev.berth.agent.ScriptedModelServer;
 import dev.berth.agent.Station;
@@ -666,6 +668,38 @@ class ChatAgentTest {
             assertThat(fake.running()).isFalse();
             assertThatItWorksOn(next, 1);
             assertThat(model.lastRequest()).contains("server was restarted");
+        }
+    }
+
+    @Test
+    void aConversationThatIsKnownOnlyInWordsGoesOnToo() {
+        Past said = new KeptPast(
+                Optional.empty(),
+                Optional.empty(),
+                List.of(new Said(false, "my name is Ada"), new Said(true, "Hello Ada"), new Said(false, "unanswered")));
+        try (Agent agent = runtime.start(new Station(SANDBOX, "/home/user/work", said, CONFIG), heard)) {
+            assertThatItWorksOn(agent, 1);
+            assertThat(model.lastRequest()).contains("my name is Ada", "Hello Ada", "unanswered");
+            assertThat(new String(transcript(agent), UTF_8)).startsWith("{\"role\":\"user\"");
+        }
+    }
+
+    @Test
+    void anAgentThatRemembersAForgottenConversationIsNotTakenUp() {
+        delegates("one").says("done");
+        fake.reports("worked");
+        try (Agent agent = start()) {
+            agent.say("one");
+            heard.ended();
+        }
+        heard = new Heard();
+        delegates("two").says("done too");
+        fake.reports("worked again");
+        try (Agent agent = start()) {
+            agent.say("two");
+            assertThat(heard.ended().outcome()).isEqualTo(Outcome.DONE);
+            assertThat(fake.starts()).hasSize(2);
+            assertThat(fake.process().told()).containsExactly("two");
         }
     }
 
