@@ -19,12 +19,12 @@ import dev.berth.agent.chat.ChatMessage.Assistant;
 import dev.berth.agent.chat.ChatMessage.Result;
 import dev.berth.agent.chat.ChatMessage.User;
 import dev.berth.agent.chat.Stop.Stopped;
-import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
@@ -62,6 +62,7 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
     private final ChatConfig config;
     private final ModelClient model;
     private final Duration command;
+    private final Past past;
     private final History history;
     private final AgentListener listener;
     private final InnerAgent inner;
@@ -91,6 +92,7 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
         this.model = model;
         this.command = station.config().patience().command();
         this.history = history;
+        this.past = station.past();
         this.listener = listener;
         Station innerStation = new Station(station.sandbox(), station.workspace(), past(history), station.config());
         this.inner = new InnerAgent(runtime, innerStation, history.calls(), this);
@@ -117,6 +119,12 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
 
     /** Begins where nothing goes on. What was not done when the last server went away is told to be so. */
     void repair() {
+        if (history.isEmpty()) {
+            // Another runtime had the conversation before, or what was written down is lost.
+            past.said()
+                    .forEach(said -> history.add(
+                            said.byAgent() ? new Assistant(said.text(), List.of()) : new User(said.text())));
+        }
         List<Call> pending = history.pending();
         if (pending.stream().anyMatch(call -> call.tool().equals(Tools.SANDBOX))) {
             inner.endLeft();
@@ -147,7 +155,7 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
         Optional<Call> first = history.pending().stream()
                 .findFirst()
                 .filter(call -> call.tool().equals(Tools.SANDBOX));
-        boolean atWork = first.isPresent() && inner.resume(first.get().id(), history.number(first.get()), position);
+        boolean atWork = first.isPresent() && inner.resume(name(first.get()), history.number(first.get()), position);
         if (first.isPresent() && !atWork) {
             history.add(new Result(first.get().id(), History.INTERRUPTED));
         }
@@ -337,7 +345,8 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
     }
 
     private static String sentence(String message) {
-        return message.substring(0, 1).toUpperCase(java.util.Locale.ROOT) + message.substring(1) + ".";
+        String end = message.endsWith(".") || message.endsWith("…") ? "" : ".";
+        return message.substring(0, 1).toUpperCase(Locale.ROOT) + message.substring(1) + end;
     }
 
     private Ended failed(String message, boolean leftOut) {
@@ -466,11 +475,11 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
 
     private String sandbox(Call call, String task, Stop stop) throws Stopped {
         tell(new ToolStarted(
-                call.id(),
+                name(call),
                 Tools.SANDBOX,
                 Words.line(task, LONGEST_TITLE),
                 Map.of("task", Words.cut(task, LONGEST_OUTPUT))));
-        return report(call, stop, () -> inner.work(call.id(), task, history.number(call), stop));
+        return report(call, stop, () -> inner.work(name(call), task, history.number(call), stop));
     }
 
     private String goOn(Call call, Stop stop) throws Stopped {
@@ -478,6 +487,11 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
                 .map(arguments -> arguments.path("task").asString(""))
                 .orElse("");
         return report(call, stop, () -> inner.goOn(task, history.number(call), stop));
+    }
+
+    /** As people are told of it. Many models use the same id again and again. */
+    private String name(Call call) {
+        return "call-" + history.number(call);
     }
 
     private interface Work {
@@ -490,19 +504,20 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
             report = work.perform();
         } catch (Stopped e) {
             if (e.kind() == Stop.Kind.ABORT) {
-                tell(new ToolEnded(call.id(), false, STOPPED));
+                tell(new ToolEnded(name(call), false, STOPPED));
             }
             throw e;
         } catch (SandboxException e) {
-            if (e.code() == ErrorCode.GONE) {
-                // There is another computer to be had, but only with another agent.
-                lose(e);
+            switch (e.code()) {
+                // There may be another computer by now, which whoever starts this anew knows about.
+                case GONE, NOT_FOUND, UNAVAILABLE -> lose(e);
+                default -> LOG.debug("the coding agent did not take a task", e);
             }
             stop.check();
             report = new InnerAgent.Report(
                     false, "error: the coding agent could not be given the task: " + e.getMessage());
         }
-        tell(new ToolEnded(call.id(), report.ok(), Words.cut(report.text(), LONGEST_OUTPUT)));
+        tell(new ToolEnded(name(call), report.ok(), Words.cut(report.text(), LONGEST_OUTPUT)));
         return report.text();
     }
 
@@ -513,22 +528,22 @@ final class ChatAgent implements Agent, InnerAgent.Owner {
             arguments.put("title", Words.line(title, LONGEST_TITLE));
         }
         String line = Words.line("Show " + path, LONGEST_TITLE);
-        String question = "show_file:" + call.id();
+        String question = "show_file:" + name(call);
         CompletableFuture<Boolean> decision = new CompletableFuture<>();
         questions.put(question, decision);
         try {
-            tell(new ToolStarted(call.id(), AgentEvent.SHOW_FILE, line, arguments));
+            tell(new ToolStarted(name(call), AgentEvent.SHOW_FILE, line, arguments));
             tell(new Asked(question, AgentEvent.SHOW_FILE, line, arguments));
             boolean shown = stop.await(decision);
             String result = shown
                     ? "The people in this conversation see " + path + " now."
                     : "error: " + path
                             + " could not be shown: it has to be a regular file inside the agent's working directory";
-            tell(new ToolEnded(call.id(), shown, result));
+            tell(new ToolEnded(name(call), shown, result));
             return result;
         } catch (Stopped e) {
             if (e.kind() == Stop.Kind.ABORT) {
-                tell(new ToolEnded(call.id(), false, STOPPED));
+                tell(new ToolEnded(name(call), false, STOPPED));
             }
             throw e;
         } finally {

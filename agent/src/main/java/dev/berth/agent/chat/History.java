@@ -73,6 +73,7 @@ final class History {
     private final int before;
 
     private final List<Unit> units = new ArrayList<>();
+    private int size;
     private byte[] added = new byte[256];
     private int addedLength;
     private final int longest;
@@ -94,7 +95,6 @@ final class History {
         if (kept.length > 0 && kept[kept.length - 1] != '\n') {
             append("\n".getBytes(UTF_8)); // what is torn must not spoil what comes after it
         }
-        shorten();
     }
 
     private void read(String line) {
@@ -114,12 +114,12 @@ final class History {
     private void keep(ChatMessage message) {
         switch (message) {
             case User _ -> {
-                units.add(new Unit(message));
+                add(new Unit(message));
                 rounds = 0;
                 ended = false;
             }
             case Assistant assistant -> {
-                units.add(new Unit(message));
+                add(new Unit(message));
                 rounds++;
                 calls += assistant.calls().size();
                 ended = assistant.calls().isEmpty();
@@ -129,16 +129,28 @@ final class History {
                         && units.getLast().pending().stream()
                                 .anyMatch(call -> call.id().equals(result.call()))) {
                     units.getLast().results.add(result);
+                    size += result.size();
                 }
             }
         }
+        shorten();
+    }
+
+    private void add(Unit unit) {
+        units.add(unit);
+        size += unit.size();
+    }
+
+    private void remove(int from, int to) {
+        List<Unit> removed = units.subList(from, to);
+        size -= removed.stream().mapToInt(Unit::size).sum();
+        removed.clear();
     }
 
     synchronized void add(ChatMessage message) {
         ChatMessage fit = message instanceof User user ? new User(Words.cut(user.text(), longest)) : message;
         keep(fit);
         write(fit.json());
-        shorten();
     }
 
     /** By which the coding agent finds its own conversation again. */
@@ -164,7 +176,7 @@ final class History {
             while (from > 0 && units.get(from - 1).byPerson()) {
                 from--;
             }
-            units.subList(Math.max(from, 0), units.size()).clear();
+            remove(Math.max(from, 0), units.size());
         }
     }
 
@@ -174,6 +186,10 @@ final class History {
             last--;
         }
         return last;
+    }
+
+    synchronized boolean isEmpty() {
+        return units.isEmpty() && before + addedLength == 0;
     }
 
     /** Whether a run was going on when the last line was written. */
@@ -227,33 +243,29 @@ final class History {
 
     /** Gives the model less from now on. Returns whether there was anything that could be left out. */
     synchronized boolean halve() {
-        int size = size();
+        int full = size;
         budget = Math.max(LEAST, Math.min(budget, size) / 2);
         shorten();
-        return size() < size;
-    }
-
-    private int size() {
-        return units.stream().mapToInt(Unit::size).sum();
+        return size < full;
     }
 
     /** Leaves out the oldest turns, and of the last one, if it alone is too long, the oldest answers. */
     private void shorten() {
-        while (size() > budget) {
+        while (size > budget) {
             int turn = 1;
             while (turn < units.size()
                     && !(units.get(turn).byPerson() && !units.get(turn - 1).byPerson())) {
                 turn++;
             }
             if (turn < units.size()) {
-                units.subList(0, turn).clear();
+                remove(0, turn);
             } else {
                 int person = lastPerson();
-                int oldest = person == 0 || person < 0 ? person + 1 : 0;
+                int oldest = person > 0 ? 0 : person + 1;
                 if (oldest >= units.size() - 1) {
                     return;
                 }
-                units.remove(oldest);
+                remove(oldest, oldest + 1);
             }
             shortened = true;
         }

@@ -77,6 +77,8 @@ final class InnerAgent {
     private @Nullable Task task;
     private long sequence;
     private long mark;
+    private boolean ended;
+    private boolean closed;
 
     /** @param tasks how many uses of tools there were before */
     InnerAgent(AgentRuntime runtime, Station station, long tasks, Owner owner) {
@@ -278,33 +280,57 @@ final class InnerAgent {
             }
         }
         drop();
-        Hearing ears = new Hearing();
-        synchronized (this) {
-            hearing = ears;
+        boolean begins = station.past().conversation().isEmpty();
+        Hearing ears = listen();
+        Optional<Agent> left = attach(0, false, ears);
+        if (left.isPresent() && !begins && !left.get().busy() && left.get().alive()) {
+            keep(left.get(), ears);
+            return false;
         }
-        Optional<Agent> left = idle(attach(0, false, ears));
-        if (left.isEmpty()) {
-            ears = new Hearing();
-            synchronized (this) {
-                hearing = ears;
-            }
+        // Nobody waits for what one does that was left at work, and none has to remember a conversation that is
+        // forgotten.
+        left.ifPresent(InnerAgent::endAndClose);
+        ears = listen();
+        Agent started = runtime.start(station, ears);
+        if (begins && started.transcript(0).length > 0) {
+            ears = listen();
+            started = startAnew(started, ears);
         }
-        Agent opened = left.isPresent() ? left.get() : runtime.start(station, ears);
-        synchronized (this) {
-            if (hearing == ears) {
-                agent = opened;
-            }
-        }
-        return left.isEmpty();
+        keep(started, ears);
+        return true;
     }
 
-    /** One that a server before this left at work is of no use: nobody waits for what it does. */
-    private static Optional<Agent> idle(Optional<Agent> left) {
-        if (left.isPresent() && (left.get().busy() || !left.get().alive())) {
-            endAndClose(left.get());
-            return Optional.empty();
+    private synchronized Hearing listen() {
+        Hearing ears = new Hearing();
+        hearing = ears;
+        return ears;
+    }
+
+    /** It found an earlier conversation in the sandbox. That is set aside, not lost: a person may want to look at it. */
+    private Agent startAnew(Agent remembering, Hearing ears) {
+        String file = remembering.conversation();
+        endAndClose(remembering);
+        if (file.startsWith("/") && station.sandbox().files().exists(file)) {
+            station.sandbox().files().move(file, file + ".earlier");
         }
-        return left;
+        return runtime.start(station, ears);
+    }
+
+    /** It may have been let go of, or ended, while it came up. */
+    private void keep(Agent opened, Hearing ears) {
+        boolean useless;
+        synchronized (this) {
+            useless = ended;
+            if (hearing == ears && !closed) {
+                agent = opened;
+                return;
+            }
+        }
+        if (useless) {
+            endAndClose(opened);
+        } else {
+            opened.close();
+        }
     }
 
     private Optional<Agent> attach(long position, boolean busy, AgentListener ears) {
@@ -358,14 +384,16 @@ final class InnerAgent {
     }
 
     void end() {
-        Agent ended;
+        Agent last;
         synchronized (this) {
-            ended = agent;
+            ended = true;
+            closed = true;
+            last = agent;
             agent = null;
             hearing = null;
         }
-        if (ended != null) {
-            endAndClose(ended);
+        if (last != null) {
+            endAndClose(last);
         } else {
             endLeft();
         }
@@ -373,14 +401,15 @@ final class InnerAgent {
 
     /** Lets go of it, and it works on. */
     void close() {
-        Agent closed;
+        Agent last;
         synchronized (this) {
-            closed = agent;
+            closed = true;
+            last = agent;
             agent = null;
             hearing = null;
         }
-        if (closed != null) {
-            closed.close();
+        if (last != null) {
+            last.close();
         }
     }
 

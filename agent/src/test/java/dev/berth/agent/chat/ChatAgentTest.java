@@ -17,6 +17,8 @@ import dev.berth.agent.AgentEvent.ToolEnded;
 import dev.berth.agent.AgentEvent.ToolStarted;
 import dev.berth.agent.Heard;
 import dev.berth.agent.KeptPast;
+import dev.berth.agent.Past;
+import dev.berth.agent.Past.Said;
 import dev.berth.agent.ScriptedModel;
 import dev.berth.agent.ScriptedModelServer;
 import dev.berth.agent.Station;
@@ -407,6 +409,30 @@ class ChatAgentTest {
     }
 
     @Test
+    void aModelThatUsesTheSameIdAgainAndAgainIsUnderstood() {
+        for (String task : List.of("one", "two")) {
+            model.answers(
+                    200,
+                    "text/event-stream",
+                    "",
+                    "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"x\",\"function\":{\"name\":"
+                            + "\"sandbox\",\"arguments\":\"{\\\"task\\\":\\\"" + task
+                            + "\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n");
+        }
+        model.says("done");
+        fake.reports("first").reports("second");
+        try (Agent agent = start()) {
+            agent.say("both");
+            assertThat(heard.ended().outcome()).isEqualTo(Outcome.DONE);
+            assertThat(fake.process().told()).containsExactly("one", "two");
+            assertThat(model.lastRequest()).contains("first", "second");
+            assertThat(heard.all(ToolStarted.class))
+                    .extracting(ToolStarted::call)
+                    .doesNotHaveDuplicates();
+        }
+    }
+
+    @Test
     void anEndlessLoopOfToolsIsStopped() {
         for (int i = 0; i < 4; i++) {
             model.calls("nothing", Map.of());
@@ -646,6 +672,38 @@ class ChatAgentTest {
     }
 
     @Test
+    void aConversationThatIsKnownOnlyInWordsGoesOnToo() {
+        Past said = new KeptPast(
+                Optional.empty(),
+                Optional.empty(),
+                List.of(new Said(false, "my name is Ada"), new Said(true, "Hello Ada"), new Said(false, "unanswered")));
+        try (Agent agent = runtime.start(new Station(SANDBOX, "/home/user/work", said, CONFIG), heard)) {
+            assertThatItWorksOn(agent, 1);
+            assertThat(model.lastRequest()).contains("my name is Ada", "Hello Ada", "unanswered");
+            assertThat(new String(transcript(agent), UTF_8)).startsWith("{\"role\":\"user\"");
+        }
+    }
+
+    @Test
+    void anAgentThatRemembersAForgottenConversationIsNotTakenUp() {
+        delegates("one").says("done");
+        fake.reports("worked");
+        try (Agent agent = start()) {
+            agent.say("one");
+            heard.ended();
+        }
+        heard = new Heard();
+        delegates("two").says("done too");
+        fake.reports("worked again");
+        try (Agent agent = start()) {
+            agent.say("two");
+            assertThat(heard.ended().outcome()).isEqualTo(Outcome.DONE);
+            assertThat(fake.starts()).hasSize(2);
+            assertThat(fake.process().told()).containsExactly("two");
+        }
+    }
+
+    @Test
     void nothingIsAttachedToWhereNoRunGoesOn() {
         assertThat(runtime.attach(station(Optional.empty()), 0, false, heard)).isEmpty();
     }
@@ -661,6 +719,21 @@ class ChatAgentTest {
         assertThat(fake.running()).isFalse();
         assertThat(heard.awaitLost()).hasMessageContaining("was ended");
         assertThat(heard.all(Ended.class)).isEmpty();
+        agent.close();
+    }
+
+    @Test
+    void endingItEndsACodingAgentThatIsStillComingUp() throws InterruptedException {
+        delegates("work");
+        CountDownLatch mayStart = new CountDownLatch(1);
+        fake.startsWhen(mayStart);
+        Agent agent = start();
+        agent.say("one");
+        assertThat(fake.starting.await(60, TimeUnit.SECONDS)).isTrue();
+        agent.end();
+        assertThat(heard.awaitLost()).hasMessageContaining("was ended");
+        mayStart.countDown();
+        assertThat(fake.comeUp().dead.await(60, TimeUnit.SECONDS)).isTrue();
         agent.close();
     }
 }

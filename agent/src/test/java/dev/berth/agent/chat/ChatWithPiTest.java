@@ -24,6 +24,7 @@ import dev.berth.sandbox.local.template.TestingTemplates;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -145,6 +146,21 @@ class ChatWithPiTest {
             assertThat(next.all(Began.class)).isEmpty();
             agent.end();
         }
+    }
+
+    @Test
+    void aConversationThatBeginsHasAnAgentThatRemembersNothing() {
+        for (String task : List.of("the first task", "the second task")) {
+            Heard heard = new Heard();
+            talking.calls("sandbox", Map.of("task", task)).says("Done.");
+            working.says("It is done.");
+            try (Agent agent = runtime().start(station(Optional.empty()), heard)) {
+                agent.say(task);
+                assertThat(heard.ended().outcome()).isEqualTo(Outcome.DONE);
+                agent.end();
+            }
+        }
+        assertThat(working.lastRequest()).contains("the second task").doesNotContain("the first task");
     }
 
     private long running() {

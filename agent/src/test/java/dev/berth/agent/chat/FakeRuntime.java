@@ -33,6 +33,11 @@ final class FakeRuntime implements AgentRuntime {
     private final Queue<Behaviour> script = new ConcurrentLinkedQueue<>();
     private final Queue<SandboxException> failures = new ConcurrentLinkedQueue<>();
     private final List<Station> starts = new CopyOnWriteArrayList<>();
+    /** Counted down when the first one begins to come up. */
+    final CountDownLatch starting = new CountDownLatch(1);
+
+    private final CountDownLatch up = new CountDownLatch(1);
+    private volatile CountDownLatch mayStart = new CountDownLatch(0);
     private volatile @Nullable Body process;
 
     FakeRuntime then(Behaviour behaviour) {
@@ -65,6 +70,23 @@ final class FakeRuntime implements AgentRuntime {
         return this;
     }
 
+    /** It takes until then to come up. */
+    FakeRuntime startsWhen(CountDownLatch latch) {
+        mayStart = latch;
+        return this;
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            if (!latch.await(60, TimeUnit.SECONDS)) {
+                throw new AssertionError("waited in vain");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError(e);
+        }
+    }
+
     List<Station> starts() {
         return starts;
     }
@@ -75,6 +97,12 @@ final class FakeRuntime implements AgentRuntime {
             throw new AssertionError("no agent runs");
         }
         return running;
+    }
+
+    /** Waits until the first one is up. */
+    Body comeUp() {
+        await(up);
+        return process();
     }
 
     boolean running() {
@@ -97,8 +125,11 @@ final class FakeRuntime implements AgentRuntime {
             throw SandboxException.conflict("one runs already");
         }
         starts.add(station);
+        starting.countDown();
+        await(mayStart);
         Body started = new Body();
         process = started;
+        up.countDown();
         return started.handle(listener, 0);
     }
 
@@ -114,6 +145,7 @@ final class FakeRuntime implements AgentRuntime {
         private final List<String> told = new CopyOnWriteArrayList<>();
         private @Nullable Handle listening;
         private boolean busy;
+        final CountDownLatch dead = new CountDownLatch(1);
         volatile boolean alive = true;
         volatile CountDownLatch aborted = new CountDownLatch(1);
 
@@ -132,6 +164,7 @@ final class FakeRuntime implements AgentRuntime {
 
         synchronized void die() {
             alive = false;
+            dead.countDown();
             Handle last = listening;
             listening = null;
             if (last != null) {
@@ -139,10 +172,8 @@ final class FakeRuntime implements AgentRuntime {
             }
         }
 
-        void await(CountDownLatch latch) throws InterruptedException {
-            if (!latch.await(60, TimeUnit.SECONDS)) {
-                throw new AssertionError("waited in vain");
-            }
+        void await(CountDownLatch latch) {
+            FakeRuntime.await(latch);
         }
 
         List<String> decisions() {
