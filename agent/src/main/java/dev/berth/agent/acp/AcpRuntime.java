@@ -44,7 +44,8 @@ public final class AcpRuntime implements AgentRuntime {
 
     private AcpRuntime(String name, List<String> program, AcpSetup setup) {
         if (!name.matches("[a-z][a-z0-9-]{0,31}") || program.isEmpty()) {
-            throw SandboxException.invalid("an agent needs a name of lower-case letters, digits and '-', and a program");
+            throw SandboxException.invalid(
+                    "an agent needs a name of lower-case letters, digits and '-', and a program");
         }
         this.name = name;
         this.program = List.copyOf(program);

@@ -28,13 +28,13 @@ public final class OpencodeSetup implements AcpSetup {
     private static final JsonMapper JSON = JsonMapper.builder()
             .enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS)
             .build();
-    private static final String DIRECTORY = ".config/opencode/";
+    private static final String DIRECTORY = ".config/opencode";
     private static final String TOOL = AgentEvent.SHOW_FILE + ".ts";
 
     @Override
     public void write(Sandbox sandbox, AgentConfig config) {
         SandboxFiles files = sandbox.files();
-        String directory = files.named(DIRECTORY);
+        String directory = files.named(DIRECTORY) + "/";
         put(
                 files,
                 directory + "opencode.json",

@@ -19,7 +19,11 @@ import tools.jackson.databind.node.ObjectNode;
  * @param allow the option that allows this once, null if there is none
  * @param reject the one that does not, null if there is none
  */
-record Question(String life, JsonNode id, @Nullable String allow, @Nullable String reject) {
+record Question(
+        String life,
+        JsonNode id,
+        @Nullable String allow,
+        @Nullable String reject) {
     private static final Logger LOG = LoggerFactory.getLogger(Question.class);
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static final int LONGEST = 500;
@@ -82,7 +86,10 @@ record Question(String life, JsonNode id, @Nullable String allow, @Nullable Stri
             return cancelled();
         }
         ObjectNode answer = Rpc.answer(id);
-        answer.putObject("result").putObject("outcome").put("outcome", "selected").put("optionId", option);
+        answer.putObject("result")
+                .putObject("outcome")
+                .put("outcome", "selected")
+                .put("optionId", option);
         return answer;
     }
 

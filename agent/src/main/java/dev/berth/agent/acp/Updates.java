@@ -117,10 +117,7 @@ final class Updates {
         }
         return withHeld(List.of(new Told(
                 new AgentEvent.Asked(
-                        question,
-                        asking.tool,
-                        title(asking.tool, asking.title, asking.arguments),
-                        asking.arguments),
+                        question, asking.tool, title(asking.tool, asking.title, asking.arguments), asking.arguments),
                 end)));
     }
 

@@ -50,8 +50,7 @@ final class Chunks extends InputStream {
         String size = line();
         int extension = size.indexOf(';');
         try {
-            left = Long.parseLong(
-                    (extension < 0 ? size : size.substring(0, extension)).strip(), 16);
+            left = Long.parseLong((extension < 0 ? size : size.substring(0, extension)).strip(), 16);
         } catch (NumberFormatException e) {
             throw new IOException("'" + size + "' is not the size of a chunk", e);
         }

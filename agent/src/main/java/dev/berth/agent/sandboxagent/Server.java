@@ -72,16 +72,15 @@ record Server(Sandbox sandbox, int port, String token) {
     void begin(String agent, ObjectNode message, Duration deadline) {
         if (exchange("POST", AGENT + "?agent=" + agent, message.toString(), deadline)
                 .isEmpty()) {
-            throw SandboxException.timeout("the agent behind sandbox-agent did not answer within "
-                    + deadline.toSeconds() + " s");
+            throw SandboxException.timeout(
+                    "the agent behind sandbox-agent did not answer within " + deadline.toSeconds() + " s");
         }
     }
 
     /** Gives the agent a message that it does not answer. */
     void tell(ObjectNode message) {
         if (exchange("POST", AGENT, message.toString(), SOON).isEmpty()) {
-            throw SandboxException.timeout(
-                    "sandbox-agent did not take a message within " + SOON.toSeconds() + " s");
+            throw SandboxException.timeout("sandbox-agent did not take a message within " + SOON.toSeconds() + " s");
         }
     }
 
