@@ -29,8 +29,15 @@ import tools.jackson.databind.node.ObjectNode;
  */
 public final class ScriptedModel implements Outlet {
     /** For the proxy variables of programs in a sandbox. */
-    public static final Map<String, String> PROXY =
-            Map.of("HTTP_PROXY", "http://127.0.0.1:" + PORT, "http_proxy", "http://127.0.0.1:" + PORT);
+    public static final Map<String, String> PROXY = Map.of(
+            "HTTP_PROXY",
+            "http://127.0.0.1:" + PORT,
+            "http_proxy",
+            "http://127.0.0.1:" + PORT,
+            "NO_PROXY",
+            "127.0.0.1,localhost",
+            "no_proxy",
+            "127.0.0.1,localhost");
 
     public static final String URL = "http://model.test/v1";
 

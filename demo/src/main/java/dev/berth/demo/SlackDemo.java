@@ -30,10 +30,12 @@ final class SlackDemo {
             long began = System.nanoTime();
             stage.start();
             stage.keepKey("sk-which-no-sandbox-sees");
-            out.println("Ready after " + Duration.ofNanos(System.nanoTime() - began).toMillis() + " ms. In #work:");
+            out.println(
+                    "Ready after " + Duration.ofNanos(System.nanoTime() - began).toMillis() + " ms. In #work:");
             String thread = talk(stage);
             ThreadView.print(stage.slack().thread(CHANNEL, thread), out);
-            out.println("All of it was real but Slack and the model: the server, its database, the sandbox, the agent pi.");
+            out.println(
+                    "All of it was real but Slack and the model: the server, its database, the sandbox, the agent pi.");
         }
     }
 
@@ -61,9 +63,7 @@ final class SlackDemo {
                 "PATCH",
                 "/v1/sessions/" + Stage.encoded(Stage.session(CHANNEL, thread)),
                 Map.of("permission_mode", "ask"));
-        stage.model()
-                .calls("bash", Map.of("command", "rm output/sales.svg"))
-                .says("Done: the chart is removed.");
+        stage.model().calls("bash", Map.of("command", "rm output/sales.svg")).says("Done: the chart is removed.");
         slack.says(ADA, CHANNEL, thread, "then remove it again");
         Seen card = awaitButton(slack, thread, "Allow once");
         slack.presses(ADA, CHANNEL, card.ts(), "Allow once");
@@ -82,8 +82,9 @@ final class SlackDemo {
         slack.awaitThread(
                 CHANNEL,
                 thread,
-                messages -> messages.stream().anyMatch(it -> it.bot() && it.text().contains(text))
-                        && messages.stream().noneMatch(SlackDemo::runs));
+                messages ->
+                        messages.stream().anyMatch(it -> it.bot() && it.text().contains(text))
+                                && messages.stream().noneMatch(SlackDemo::runs));
     }
 
     private static boolean runs(Seen message) {
@@ -91,9 +92,12 @@ final class SlackDemo {
     }
 
     private static Seen awaitButton(FakeSlack slack, String thread, String label) {
-        List<Seen> messages = slack.awaitThread(
-                CHANNEL, thread, now -> now.stream().anyMatch(message -> has(message, label)));
-        return messages.stream().filter(message -> has(message, label)).findFirst().orElseThrow();
+        List<Seen> messages =
+                slack.awaitThread(CHANNEL, thread, now -> now.stream().anyMatch(message -> has(message, label)));
+        return messages.stream()
+                .filter(message -> has(message, label))
+                .findFirst()
+                .orElseThrow();
     }
 
     private static boolean has(Seen message, String label) {

@@ -36,7 +36,8 @@ import tools.jackson.databind.json.JsonMapper;
  * model, and a name server that knows where the model is.
  */
 final class Stage implements AutoCloseable {
-    private static final Pattern READY = Pattern.compile("curl (https?://[^/]+)\\S* -H \"Authorization: Bearer (.+?)\"");
+    private static final Pattern READY =
+            Pattern.compile("curl (https?://[^/]+)\\S* -H \"Authorization: Bearer (.+?)\"");
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static final String MODEL_HOST = "model.demo";
     private static final String KEY = "MODEL_KEY";
@@ -159,11 +160,14 @@ final class Stage implements AutoCloseable {
     /** Gives the server the key of the model, which no sandbox ever sees. */
     void keepKey(String value) throws IOException, InterruptedException {
         int port = models.url().getPort();
-        call("PUT", "/v1/secrets/" + KEY, Map.of(
-                "value",
-                value,
-                "bindings",
-                List.of(Map.of("hosts", List.of(MODEL_HOST), "ports", List.of(port), "plain", true))));
+        call(
+                "PUT",
+                "/v1/secrets/" + KEY,
+                Map.of(
+                        "value",
+                        value,
+                        "bindings",
+                        List.of(Map.of("hosts", List.of(MODEL_HOST), "ports", List.of(port), "plain", true))));
     }
 
     /** The session of a thread. */
@@ -211,7 +215,10 @@ final class Stage implements AutoCloseable {
             Process process = server;
             if (process != null && process.isAlive()) {
                 for (JsonNode session : call("GET", "/v1/sessions", Map.of()).path("sessions")) {
-                    call("DELETE", "/v1/sessions/" + encoded(session.path("session_id").asString()), Map.of());
+                    call(
+                            "DELETE",
+                            "/v1/sessions/" + encoded(session.path("session_id").asString()),
+                            Map.of());
                 }
             }
         } finally {

@@ -61,8 +61,12 @@ class SlackAcceptanceTest {
                 .awaitThread(
                         CHANNEL,
                         thread,
-                        messages -> messages.stream().anyMatch(it -> it.bot() && it.text().contains(answer))
-                                && messages.stream().flatMap(it -> it.buttons().stream()).findAny().isEmpty());
+                        messages -> messages.stream()
+                                        .anyMatch(it -> it.bot() && it.text().contains(answer))
+                                && messages.stream()
+                                        .flatMap(it -> it.buttons().stream())
+                                        .findAny()
+                                        .isEmpty());
     }
 
     private String sandbox(String thread) throws IOException, InterruptedException {
@@ -138,18 +142,16 @@ class SlackAcceptanceTest {
     @Test
     void filesInTheDisplayFolderAreSentToTheThread() {
         stage.model()
-                .calls(
-                        "bash",
-                        Map.of("command", "mkdir -p output/display && echo shown > output/display/result.txt"));
+                .calls("bash", Map.of("command", "mkdir -p output/display && echo shown > output/display/result.txt"));
         String thread = begin("make a result", "It is made.");
         List<Seen> messages = stage.slack()
                 .awaitThread(
                         CHANNEL,
                         thread,
-                        now -> now.stream().flatMap(it -> it.files().stream()).anyMatch(it -> it.name().equals("result.txt")));
-        assertThat(messages.stream()
-                        .flatMap(it -> it.files().stream())
-                        .map(it -> new String(it.content(), UTF_8)))
+                        now -> now.stream()
+                                .flatMap(it -> it.files().stream())
+                                .anyMatch(it -> it.name().equals("result.txt")));
+        assertThat(messages.stream().flatMap(it -> it.files().stream()).map(it -> new String(it.content(), UTF_8)))
                 .containsExactly("shown\n");
     }
 
@@ -160,11 +162,14 @@ class SlackAcceptanceTest {
         String thread = stage.slack().says(ADA, CHANNEL, MENTION + "take your time");
         stage.slack()
                 .awaitThread(
-                        CHANNEL, thread, now -> now.stream().anyMatch(it -> it.bot() && it.text().contains("This takes")));
+                        CHANNEL,
+                        thread,
+                        now -> now.stream().anyMatch(it -> it.bot() && it.text().contains("This takes")));
         stage.kill();
         stage.start();
         goOn.countDown();
         List<Seen> messages = awaitAnswer(thread, "a while, and is done.");
-        assertThat(messages.stream().filter(it -> it.text().contains("is done."))).hasSize(1);
+        assertThat(messages.stream().filter(it -> it.text().contains("is done.")))
+                .hasSize(1);
     }
 }

@@ -17,12 +17,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,10 +34,6 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
     private static final Logger LOG = LoggerFactory.getLogger(AcpAgent.class);
     private static final SecureRandom RANDOM = new SecureRandom();
     private static final int PROTOCOL = 1;
-    /** By which the answer to a prompt is known even if nothing else is left of who sent it. */
-    private static final String PROMPT = "prompt-";
-
-    private static final String REQUEST = "berth-";
     /** To be said by a {@link Wire} that knows of messages which it could not get. */
     public static final String MISSED = "_berth/missed";
 
@@ -63,12 +54,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
     private final String process;
     private final Patience patience;
     private final AgentListener listener;
-    /** Whoever reads may be quicker than who opens. */
-    private final CompletableFuture<Wire> opened = new CompletableFuture<>();
-
-    private final String prefix = HexFormat.of().toHexDigits(RANDOM.nextInt()) + "-";
-    private final AtomicLong counter = new AtomicLong();
-    private final Map<String, CompletableFuture<JsonNode>> asked = new ConcurrentHashMap<>();
+    private final Peer peer = new Peer();
 
     // Everything from here on is guarded by this, as are the events in their order.
     private final Updates updates;
@@ -88,7 +74,6 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
 
     private volatile String conversation = "";
     private volatile State state;
-    private volatile boolean alive = true;
 
     private AcpAgent(
             Station station,
@@ -109,11 +94,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
         this.updates = new Updates(notes.isPresent());
         this.life = notes.map(Notes::life).orElseGet(() -> HexFormat.of().toHexDigits(RANDOM.nextLong()));
         notes.ifPresent(this::recall);
-        opened.complete(opener.open(this));
-    }
-
-    private Wire wire() {
-        return opened.join();
+        peer.open(opener, this);
     }
 
     private void recall(Notes notes) {
@@ -159,7 +140,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
                 .put("readTextFile", false)
                 .put("writeTextFile", false);
         hello.putObject("clientInfo").put("name", "berth").put("version", "1");
-        JsonNode self = ask("initialize", hello, patience.start());
+        JsonNode self = peer.ask("initialize", hello, patience.start());
         int version = self.path("protocolVersion").asInt(0);
         if (version != PROTOCOL) {
             throw SandboxException.unsupported("the agent speaks version " + version
@@ -178,11 +159,11 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
             return Optional.empty();
         }
         try {
-            JsonNode loaded = ask("session/load", place().put("sessionId", former.get()), patience.start());
+            JsonNode loaded = peer.ask("session/load", place().put("sessionId", former.get()), patience.start());
             conversation = former.get();
             return Optional.of(loaded);
         } catch (SandboxException e) {
-            if (!alive || e.code() == ErrorCode.TIMEOUT) {
+            if (!peer.alive() || e.code() == ErrorCode.TIMEOUT) {
                 throw e;
             }
             LOG.info("the agent does not know its conversation any more, and is told of it: {}", e.getMessage());
@@ -191,10 +172,11 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
     }
 
     private JsonNode begun() {
-        JsonNode session = ask("session/new", place(), patience.start());
+        JsonNode session = peer.ask("session/new", place(), patience.start());
         String id = session.path("sessionId").asString("");
         if (id.isEmpty()) {
-            throw SandboxException.unavailable("the agent began a conversation without a name" + wire().complaint());
+            throw SandboxException.unavailable("the agent began a conversation without a name"
+                    + peer.wire().complaint());
         }
         synchronized (this) {
             conversation = id;
@@ -219,7 +201,8 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
                             .noneMatch(
                                     choice -> choice.path("value").asString("").equals(model.get()))) {
                 throw SandboxException.unavailable("the agent does not know the model " + model.get()
-                        + "; check its name, and whether it needs a url" + wire().complaint());
+                        + "; check its name, and whether it needs a url"
+                        + peer.wire().complaint());
             }
         }
     }
@@ -284,7 +267,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
 
     /** All it said before this answer was heard by then. That it does not know what it is asked is an answer too. */
     private void ping() {
-        exchange("_berth/ping", Rpc.object(), patience.command());
+        peer.exchange("_berth/ping", Rpc.object(), patience.command());
     }
 
     /** The server before this one may have been killed before it could say what had waited. */
@@ -301,11 +284,11 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
     private void giveUp(SandboxException why) {
         mute();
         try {
-            wire().end();
+            peer.end();
         } catch (SandboxException e) {
             why.addSuppressed(e);
         }
-        wire().close();
+        peer.close();
     }
 
     @Override
@@ -320,7 +303,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
 
     @Override
     public boolean alive() {
-        return alive;
+        return peer.alive();
     }
 
     // ---- what it is told -----------------------------------------------------------------------------------------
@@ -328,7 +311,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
     @Override
     public void say(String message) {
         synchronized (this) {
-            requireAlive();
+            peer.requireAlive();
             if (state != State.IDLE) {
                 queue(message);
                 return;
@@ -378,7 +361,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
         } catch (SandboxException e) {
             LOG.debug("could not say what had waited", e);
             synchronized (this) {
-                if (state != State.IDLE && alive) {
+                if (state != State.IDLE && peer.alive()) {
                     finish(
                             new AgentEvent.Ended(
                                     Outcome.FAILED,
@@ -391,7 +374,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
 
     /** Sends what is to be said. Not with the lock, as an agent may have to be heard before it listens. */
     private void prompt() {
-        String id = PROMPT + prefix + counter.incrementAndGet();
+        String id = peer.newPrompt();
         try {
             ObjectNode params = Rpc.object().put("sessionId", conversation);
             synchronized (this) {
@@ -408,7 +391,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
                 }
                 saying.forEach(text -> blocks.addObject().put("type", "text").put("text", plain(text)));
             }
-            send(Rpc.request(id, "session/prompt", params));
+            peer.send(Rpc.request(id, "session/prompt", params));
             synchronized (this) {
                 forgetful = false;
                 if (turn.equals(id)) {
@@ -437,7 +420,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
         long deadline = System.nanoTime() + patience.command().toNanos();
         List<Question> open;
         synchronized (this) {
-            requireAlive();
+            peer.requireAlive();
             if (!waiting.isEmpty()) {
                 waiting.clear();
                 note();
@@ -447,9 +430,9 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
             open = List.copyOf(questions.values());
             questions.clear();
         }
-        open.forEach(question -> send(question.cancelled()));
+        open.forEach(question -> peer.send(question.cancelled()));
         while (busy() && System.nanoTime() < deadline) {
-            send(Rpc.notification("session/cancel", Rpc.object().put("sessionId", conversation)));
+            peer.send(Rpc.notification("session/cancel", Rpc.object().put("sessionId", conversation)));
             synchronized (this) {
                 until(() -> state == State.IDLE, Math.min(deadline, System.nanoTime() + STOPPING.toNanos()));
             }
@@ -467,7 +450,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
     private void until(BooleanSupplier condition, long deadline) {
         try {
             for (long left = deadline - System.nanoTime();
-                    !condition.getAsBoolean() && alive && left > 0;
+                    !condition.getAsBoolean() && peer.alive() && left > 0;
                     left = deadline - System.nanoTime()) {
                 TimeUnit.NANOSECONDS.timedWait(this, left);
             }
@@ -484,55 +467,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
             known = Question.named(question, life).filter(_ -> state != State.IDLE);
             questions.remove(question);
         }
-        known.ifPresent(open -> send(open.answer(allowed)));
-    }
-
-    private JsonNode ask(String method, ObjectNode params, Duration deadline) {
-        JsonNode answer = exchange(method, params, deadline);
-        if (answer.has("error")) {
-            throw SandboxException.unavailable(
-                    "the agent refused '" + method + "': " + Rpc.reason(answer.path("error")));
-        }
-        return answer.path("result");
-    }
-
-    /** The whole answer, whatever it says. */
-    private JsonNode exchange(String method, ObjectNode params, Duration deadline) {
-        String id = REQUEST + prefix + counter.incrementAndGet();
-        CompletableFuture<JsonNode> answer = new CompletableFuture<>();
-        asked.put(id, answer);
-        try {
-            send(Rpc.request(id, method, params));
-            return answer.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
-        } catch (TimeoutException e) {
-            throw SandboxException.timeout("the agent did not answer '" + method + "' within " + deadline.toSeconds()
-                    + " s" + wire().complaint());
-        } catch (ExecutionException e) {
-            throw e.getCause() instanceof SandboxException known
-                    ? known
-                    : SandboxException.unavailable("the agent did not answer '" + method + "'", e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw SandboxException.unavailable("interrupted while waiting for the agent", e);
-        } finally {
-            asked.remove(id);
-        }
-    }
-
-    private void requireAlive() {
-        if (!alive) {
-            throw SandboxException.unavailable("the agent is gone" + wire().complaint());
-        }
-    }
-
-    private void send(ObjectNode message) {
-        requireAlive();
-        try {
-            wire().send(message);
-        } catch (SandboxException e) {
-            alive = false; // a part of the message may be lost, so this way to it is of no use any more
-            throw e;
-        }
+        known.ifPresent(open -> peer.send(open.answer(allowed)));
     }
 
     /** Called with the lock. */
@@ -547,7 +482,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
         String id = message.path("id").asString("");
         if (!message.has("method")) {
             answered(id, message, end);
-        } else if (id.startsWith(REQUEST + prefix) || id.startsWith(PROMPT + prefix)) {
+        } else if (peer.made(id)) {
             LOG.debug("the agent says what it was told");
         } else if (message.hasNonNull("id")) {
             request(message, end);
@@ -557,10 +492,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
     }
 
     private void answered(String id, ObjectNode message, long end) {
-        CompletableFuture<JsonNode> answer = asked.get(id);
-        if (answer != null) {
-            answer.complete(message);
-        } else if (id.startsWith(PROMPT)) {
+        if (!peer.answered(id, message) && id.startsWith(Peer.PROMPT)) {
             turnOver(id, message, end);
         }
     }
@@ -652,12 +584,12 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
 
     private void request(ObjectNode message, long end) {
         if (!message.path("method").asString("").equals("session/request_permission")) {
-            send(Rpc.notKnown(message)); // it would wait for ever
+            peer.send(Rpc.notKnown(message)); // it would wait for ever
             return;
         }
         Question question = Question.of(life(), message);
         if (!question.sound() || !put(question, message.path("params").path("toolCall"), end)) {
-            send(question.cancelled());
+            peer.send(question.cancelled());
         }
     }
 
@@ -677,8 +609,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
 
     @Override
     public void over(SandboxException why) {
-        alive = false;
-        asked.values().forEach(answer -> answer.completeExceptionally(why));
+        peer.over(why);
         synchronized (this) {
             state = State.IDLE;
             notifyAll();
@@ -697,8 +628,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
 
     @Override
     public void end() {
-        alive = false;
-        wire().end();
+        peer.end();
     }
 
     /** What the listener hears now is the last, so that who takes up from there hears nothing twice. */
@@ -709,6 +639,6 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
     @Override
     public void close() {
         mute();
-        wire().close();
+        peer.close();
     }
 }

@@ -28,13 +28,15 @@ public final class OpencodeSetup implements AcpSetup {
     private static final JsonMapper JSON = JsonMapper.builder()
             .enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS)
             .build();
-    private static final String DIRECTORY = ".config/opencode/";
+    private static final String DIRECTORY = ".config/opencode";
+    private static final long MEMORY = 1L << 30;
     private static final String TOOL = AgentEvent.SHOW_FILE + ".ts";
 
     @Override
     public void write(Sandbox sandbox, AgentConfig config) {
+        requireRoom(sandbox.limits().memoryBytes());
         SandboxFiles files = sandbox.files();
-        String directory = files.named(DIRECTORY);
+        String directory = files.named(DIRECTORY) + "/";
         put(
                 files,
                 directory + "opencode.json",
@@ -48,6 +50,15 @@ public final class OpencodeSetup implements AcpSetup {
                 directory + "package-lock.json",
                 JSON.writeValueAsBytes(Map.of(
                         "packages", Map.of("", Map.of("dependencies", Map.of("@opencode-ai/plugin", "*"))))));
+    }
+
+    /** With less it starts, and is killed in the middle of its work. */
+    private static void requireRoom(long memory) {
+        if (memory < MEMORY) {
+            throw SandboxException.limit(
+                    "OpenCode needs %d MB of memory, and this session's sandbox has %d MB; give it more"
+                            .formatted(MEMORY >> 20, memory >> 20));
+        }
     }
 
     /** What a project says about OpenCode could allow what has to be asked for. */

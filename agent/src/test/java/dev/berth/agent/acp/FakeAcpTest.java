@@ -27,6 +27,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -54,8 +55,8 @@ class FakeAcpTest {
                 send(id=request['id'], result=result)
             def refuse(request, message):
                 send(id=request['id'], error={'code': -32603, 'message': message})
-            def update(kind, session='s1', **more):
-                send(method='session/update', params={'sessionId': session, 'update': dict(more, sessionUpdate=kind)})
+            def update(what, session='s1', **more):
+                send(method='session/update', params={'sessionId': session, 'update': dict(more, sessionUpdate=what)})
             def text(text):
                 update('agent_message_chunk', content={'type': 'text', 'text': text})
             def end(request, reason='end_turn'):
@@ -289,7 +290,7 @@ class FakeAcpTest {
                     else: end(request, word)
                 """);
                 Agent agent = place.start()) {
-            Map<String, Outcome> ends = new java.util.LinkedHashMap<>();
+            Map<String, Outcome> ends = new LinkedHashMap<>();
             ends.put("max_tokens", Outcome.DONE);
             ends.put("refusal", Outcome.FAILED);
             ends.put("cancelled", Outcome.ABORTED);
@@ -451,7 +452,7 @@ class FakeAcpTest {
                         update('user_message_chunk', session='s0', content={'type': 'text', 'text': 'old'})
                         update('agent_message_chunk', session='s0', content={'type': 'text', 'text': 'old'})
                         answer(request)
-                    elif not greet(request):
+                    elif not greet(request) and request['method'] == 'session/prompt':
                         update('agent_message_chunk', session='s0', content={'type': 'text', 'text': said(request)})
                         end(request)
                 """).past(new Said(false, "old"))) {

@@ -18,6 +18,7 @@ import dev.berth.agent.ScriptedModel;
 import dev.berth.agent.Station;
 import dev.berth.sandbox.Command;
 import dev.berth.sandbox.ErrorCode;
+import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.Network;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
@@ -41,6 +42,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
+import tools.jackson.databind.JsonNode;
 
 /**
  * What is expected of the real OpenCode, whatever it is spoken to through, in a real sandbox and against a scripted model.
@@ -109,6 +111,7 @@ public abstract class OpencodeContract {
             variables.put("KEY", "placeholder-of-a-key");
             sandbox = machine.provider()
                     .create(SandboxSpec.of(runtime.name() + "-" + count.incrementAndGet(), template)
+                            .withLimits(Limits.DEFAULT.withMemory(2L << 30))
                             .withNetwork(Network.restricted(Network.Rule.to("model.test")))
                             .withEnv(variables));
             models.put(sandbox.id(), model);
@@ -279,12 +282,25 @@ public abstract class OpencodeContract {
             String odd =
                     "nul \0 bell \7 esc \u001b[31m tab \t line \n separators \u2028\u2029 quote \" \\ face \ud83d\ude00";
             assertThat(place.converse(agent, odd, "fine").outcome()).isEqualTo(Outcome.DONE);
-            assertThat(place.model.requests().getLast().findValuesAsString("content"))
-                    .anySatisfy(content -> assertThat(content).contains(odd));
+            assertThat(lastMessage(place)).contains(odd);
             String big = "x".repeat(200_000) + "the end";
             assertThat(place.converse(agent, big, "fine").outcome()).isEqualTo(Outcome.DONE);
             assertThat(place.model.lastRequest()).contains(big);
         }
+    }
+
+    private static String lastMessage(Place place) {
+        JsonNode content = place.model
+                .requests()
+                .getLast()
+                .path("messages")
+                .valueStream()
+                .toList()
+                .getLast()
+                .path("content");
+        return content.isString()
+                ? content.asString()
+                : content.path(0).path("text").asString();
     }
 
     @Test
@@ -375,6 +391,18 @@ public abstract class OpencodeContract {
                 place.heard.awaitLost();
             }
             assertThat(runtime.attach(place.station(), 0, false, new Heard())).isEmpty();
+        }
+    }
+
+    @Test
+    void aSandboxThatIsTooSmallIsRefused() {
+        try (Place place = new Place()) {
+            place.sandbox.limit(Limits.DEFAULT);
+            assertThatThrownBy(place::start)
+                    .isInstanceOfSatisfying(
+                            SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.LIMIT))
+                    .hasMessageContaining("has 512 MB");
+            assertThat(place.sandbox.commands()).isEmpty();
         }
     }
 
