@@ -14,7 +14,7 @@ import tools.jackson.databind.json.JsonMapper;
 /** The table {@code channel_notices}, and the events that become its rows. */
 final class NoticeTable {
     private static final JsonMapper JSON = JsonMapper.builder().build();
-    private static final int PLACES = 200;
+    private static final int PLACES = 2000;
     private static final int EVENTS = 50;
     private static final int AT_ONCE = 100;
 
@@ -44,6 +44,9 @@ final class NoticeTable {
                             SELECT c.number, c.tenant, c.session, c.told_seq, s.last_seq
                             FROM channel_places c JOIN sessions s ON s.tenant = c.tenant AND s.id = c.session
                             WHERE s.last_seq > c.told_seq AND c.channel = ANY (:channels)
+                            -- Until it is known which run a message became part of, a file may be of that one.
+                            AND NOT EXISTS (
+                                SELECT FROM channel_messages m WHERE m.place = c.number AND m.state = 'saying')
                             ORDER BY c.last_activity DESC LIMIT :places
                         ) p LEFT JOIN LATERAL (
                             SELECT a.seq, a.type, a.data FROM events a
@@ -98,6 +101,19 @@ final class NoticeTable {
                         .bind("to", to)
                         .execute()
                 == 1;
+    }
+
+    /** The same for places in which nothing has to be told, all at once. */
+    static void looked(Handle handle, List<News> nothing) {
+        handle.createUpdate("""
+                        UPDATE channel_places c SET told_seq = u.last
+                        FROM unnest(:places, :told, :last) AS u (place, told, last)
+                        WHERE c.number = u.place AND c.told_seq = u.told""")
+                .bindArray(
+                        "places", Long.class, nothing.stream().map(News::place).toList())
+                .bindArray("told", Long.class, nothing.stream().map(News::told).toList())
+                .bindArray("last", Long.class, nothing.stream().map(News::last).toList())
+                .execute();
     }
 
     static void insert(Handle handle, long place, String text, List<Board.Shown> files) {

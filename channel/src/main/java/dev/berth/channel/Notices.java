@@ -36,11 +36,20 @@ final class Notices {
     }
 
     void sweep() {
+        List<News> news = parts.database()
+                .query(handle -> NoticeTable.news(handle, parts.channels().names()));
+        List<News> nothing = news.stream().filter(one -> one.event().isEmpty()).toList();
+        if (!nothing.isEmpty()) {
+            parts.database().query(handle -> {
+                NoticeTable.looked(handle, nothing);
+                return nothing;
+            });
+        }
         Map<Long, List<News>> byPlace = new LinkedHashMap<>();
-        parts.database()
-                .query(handle -> NoticeTable.news(handle, parts.channels().names()))
-                .forEach(news -> byPlace.computeIfAbsent(news.place(), _ -> new ArrayList<>())
-                        .add(news));
+        news.stream()
+                .filter(one -> one.event().isPresent())
+                .forEach(one -> byPlace.computeIfAbsent(one.place(), _ -> new ArrayList<>())
+                        .add(one));
         byPlace.values().forEach(this::write);
         parts.database()
                 .query(handle -> {
