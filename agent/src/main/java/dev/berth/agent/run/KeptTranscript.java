@@ -15,16 +15,15 @@ final class KeptTranscript {
 
     private final Database database;
     private final SessionKey key;
-    private long size;
 
     KeptTranscript(Database database, SessionKey key) {
         this.database = database;
         this.key = key;
-        this.size = database.query(handle -> PlaceTable.transcriptSize(handle, key));
     }
 
-    /** Adds what was written since the last time. */
+    /** Adds what was written since the last time, whoever copied then. */
     void follow(Agent agent) {
+        long size = database.query(handle -> PlaceTable.transcriptSize(handle, key));
         for (byte[] more = agent.transcript(size); more.length > 0; more = agent.transcript(size)) {
             if (size + more.length > LONGEST) {
                 LOG.atWarn()
@@ -56,7 +55,6 @@ final class KeptTranscript {
         }
         if (!same) {
             database.query(handle -> PlaceTable.forgetTranscript(handle, key));
-            size = 0;
         }
         follow(agent);
     }
