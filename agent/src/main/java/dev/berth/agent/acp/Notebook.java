@@ -37,7 +37,7 @@ public final class Notebook {
     /** The notes about a process, if there are any that can be read. */
     Optional<Notes> read(String process) {
         try (InputStream in = files.read(path, 0, LONGEST)) {
-            return Optional.of(JSON.readValue(in.readAllBytes(), Notes.class))
+            return Optional.ofNullable(JSON.readValue(in.readAllBytes(), Notes.class))
                     .filter(notes -> notes.process().equals(process));
         } catch (SandboxException e) {
             if (e.code() == ErrorCode.NOT_FOUND) {
@@ -46,7 +46,7 @@ public final class Notebook {
             throw e;
         } catch (IOException e) {
             throw SandboxException.unavailable("could not read " + path, e);
-        } catch (JacksonException | NullPointerException e) {
+        } catch (JacksonException e) {
             LOG.debug("the notes about the agent are damaged", e);
             return Optional.empty();
         }

@@ -1,6 +1,7 @@
 package dev.berth.agent.acp;
 
 import java.util.List;
+import java.util.Objects;
 
 /**
  * What a server that comes after this one has to know of an agent, and cannot ask it.
@@ -23,6 +24,11 @@ record Notes(
         List<String> waiting,
         boolean forgetful) {
     Notes {
+        // They are read from a file that anybody in the sandbox can write.
+        Objects.requireNonNull(process);
+        Objects.requireNonNull(life);
+        Objects.requireNonNull(conversation);
+        Objects.requireNonNull(turn);
         saying = List.copyOf(saying);
         waiting = List.copyOf(waiting);
     }

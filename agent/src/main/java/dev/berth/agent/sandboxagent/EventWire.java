@@ -43,6 +43,7 @@ final class EventWire implements Wire {
     private final Server server;
     private final RunningCommand command;
     private final ServerLog log;
+    private final Leftovers leftovers;
     private final Receiver receiver;
     private final String agent;
     private final Duration patience;
@@ -61,6 +62,7 @@ final class EventWire implements Wire {
             Server server,
             RunningCommand command,
             ServerLog log,
+            Leftovers leftovers,
             Receiver receiver,
             String agent,
             Duration patience,
@@ -68,6 +70,7 @@ final class EventWire implements Wire {
         this.server = server;
         this.command = command;
         this.log = log;
+        this.leftovers = leftovers;
         this.receiver = receiver;
         this.agent = agent;
         this.patience = patience;
@@ -76,14 +79,26 @@ final class EventWire implements Wire {
 
     /** To an agent that the first message starts. */
     static EventWire fresh(
-            Server server, RunningCommand command, ServerLog log, Receiver receiver, String agent, Duration patience) {
-        return new EventWire(server, command, log, receiver, agent, patience, 0);
+            Server server,
+            RunningCommand command,
+            ServerLog log,
+            Leftovers leftovers,
+            Receiver receiver,
+            String agent,
+            Duration patience) {
+        return new EventWire(server, command, log, leftovers, receiver, agent, patience, 0);
     }
 
     /** To one that runs. */
     static EventWire resumed(
-            Server server, RunningCommand command, ServerLog log, Receiver receiver, String agent, long position) {
-        EventWire wire = new EventWire(server, command, log, receiver, agent, Duration.ZERO, position);
+            Server server,
+            RunningCommand command,
+            ServerLog log,
+            Leftovers leftovers,
+            Receiver receiver,
+            String agent,
+            long position) {
+        EventWire wire = new EventWire(server, command, log, leftovers, receiver, agent, Duration.ZERO, position);
         wire.listen();
         return wire;
     }
@@ -280,13 +295,13 @@ final class EventWire implements Wire {
             LOG.debug("the agent could not be deleted, and goes with its server", e);
         }
         command.signal(Signal.TERM);
-        if (command.await(GRACE).isPresent()) {
-            return;
-        }
-        command.signal(Signal.KILL);
         if (command.await(GRACE).isEmpty()) {
-            throw SandboxException.timeout("sandbox-agent could not be ended; check whether its sandbox is paused");
+            command.signal(Signal.KILL);
+            if (command.await(GRACE).isEmpty()) {
+                throw SandboxException.timeout("sandbox-agent could not be ended; check whether its sandbox is paused");
+            }
         }
+        leftovers.end();
     }
 
     @Override

@@ -45,6 +45,7 @@ public final class SandboxAgentRuntime implements AgentRuntime {
     private static final String TAG = "agent." + NAME;
     private static final String AGENT = "opencode";
     private static final String DIRECTORY = ".berth/" + NAME;
+    private static final String LOCK = "/lock";
     private static final String ANOTHER = "an agent works in this session already; attach to it, or end it";
     private static final int LOCKED = 75;
     /** What a shell ends with if there is no such program. */
@@ -73,6 +74,7 @@ public final class SandboxAgentRuntime implements AgentRuntime {
         sandbox.files().makeDirectory(station.workspace());
         sandbox.files().makeDirectory(directory(sandbox));
         setup.write(sandbox, station.config());
+        leftovers(sandbox).end();
         for (int attempt = 1; ; attempt++) {
             try {
                 return start(station, listener, freshServer(sandbox));
@@ -112,7 +114,7 @@ public final class SandboxAgentRuntime implements AgentRuntime {
                 notebook(sandbox),
                 process(command.id(), command.pid()),
                 listener,
-                receiver -> EventWire.fresh(server, command, log, receiver, AGENT, patience),
+                receiver -> EventWire.fresh(server, command, log, leftovers(sandbox), receiver, AGENT, patience),
                 setup.model(station.config()));
     }
 
@@ -151,7 +153,7 @@ public final class SandboxAgentRuntime implements AgentRuntime {
                         "--no-fork",
                         "--conflict-exit-code",
                         Integer.toString(LOCKED),
-                        directory + "/lock",
+                        directory + LOCK,
                         "sh",
                         "-c",
                         START,
@@ -187,6 +189,7 @@ public final class SandboxAgentRuntime implements AgentRuntime {
                     command.signal(Signal.KILL);
                     command.await(Duration.ofSeconds(3));
                 }
+                leftovers(sandbox).end();
                 throw SandboxException.timeout("sandbox-agent did not answer, and was ended" + log.complaint());
             }
             return AcpAgent.found(
@@ -194,7 +197,8 @@ public final class SandboxAgentRuntime implements AgentRuntime {
                     notebook(sandbox),
                     process(info.id(), info.pid()),
                     listener,
-                    (receiver, from) -> EventWire.resumed(server.get(), command, log, receiver, AGENT, from),
+                    (receiver, from) ->
+                            EventWire.resumed(server.get(), command, log, leftovers(sandbox), receiver, AGENT, from),
                     position,
                     Long.MAX_VALUE,
                     busy);
@@ -219,6 +223,10 @@ public final class SandboxAgentRuntime implements AgentRuntime {
 
     private static String directory(Sandbox sandbox) {
         return sandbox.files().named(DIRECTORY);
+    }
+
+    private static Leftovers leftovers(Sandbox sandbox) {
+        return new Leftovers(sandbox, directory(sandbox) + LOCK);
     }
 
     private static Notebook notebook(Sandbox sandbox) {

@@ -586,7 +586,7 @@ class FakeAcpTest {
 
     @Test
     void oneThatNobodyHasNotesOfIsEnded() throws IOException {
-        for (String notes : List.of("", "{", "[1]", "{\"process\":null}")) {
+        for (String notes : List.of("", "{", "null", "[1]", "{\"saying\":[],\"waiting\":[]}")) {
             try (Place place = new Place(ORDINARY)) {
                 place.start().close();
                 place.sandbox
