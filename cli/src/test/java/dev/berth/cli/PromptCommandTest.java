@@ -71,7 +71,10 @@ class PromptCommandTest {
     }
 
     private static String done(String state, String more) {
-        return event(9, "done", "\"session_id\":\"demo\",\"state\":\"" + state + "\",\"prompt\":\"p\",\"answer\":\"a\"" + more);
+        return event(
+                9,
+                "done",
+                "\"session_id\":\"demo\",\"state\":\"" + state + "\",\"prompt\":\"p\",\"answer\":\"a\"" + more);
     }
 
     private int berth(String... words) {
@@ -88,7 +91,10 @@ class PromptCommandTest {
                 + event(2, "text", "\"text\":\"look.\"")
                 + event(3, "tool_start", "\"call_id\":\"c\",\"tool\":\"bash\",\"title\":\"ls\\u001b[2J\"")
                 + event(4, "tool_end", "\"call_id\":\"c\",\"ok\":false,\"output\":\"no\"")
-                + event(5, "approval", "\"approval_id\":\"apr_1\",\"tool\":\"bash\",\"title\":\"rm x\",\"state\":\"requested\"")
+                + event(
+                        5,
+                        "approval",
+                        "\"approval_id\":\"apr_1\",\"tool\":\"bash\",\"title\":\"rm x\",\"state\":\"requested\"")
                 + event(6, "artifact", "\"artifact_id\":\"art_1\",\"name\":\"plot.png\"")
                 + event(7, "text", "\"text\":\"\\u001b[31mDone.\\n\"")
                 + done("done", ""));
@@ -106,7 +112,8 @@ class PromptCommandTest {
     @Test
     void aLostConnectionIsMadeAgainFromTheLastEventOn() {
         answers.add(event(4, "text", "\"text\":\"one, \""));
-        answers.add("event: error\ndata: {\"code\":\"unavailable\",\"status\":503,\"detail\":\"the server stops\"}\n\n");
+        answers.add(
+                "event: error\ndata: {\"code\":\"unavailable\",\"status\":503,\"detail\":\"the server stops\"}\n\n");
         answers.add(event(5, "text", "\"text\":\"two\"") + done("done", ""));
         assertThat(berth("demo", "count")).as(err.toString()).isZero();
         assertThat(out.toString()).isEqualTo("one, two\n");
@@ -121,7 +128,10 @@ class PromptCommandTest {
     void aRunThatFailsSaysWhyAndJsonIsTheRun() {
         answers.add(event(1, "text", "\"text\":\"Hm\"") + done("failed", ",\"error\":\"the model is away\""));
         assertThat(berth("demo", "--json", "hello")).isEqualTo(1);
-        assertThat(out.toString()).startsWith("{\"run_id\":\"run_1\"").contains("the model is away").hasLineCount(1);
+        assertThat(out.toString())
+                .startsWith("{\"run_id\":\"run_1\"")
+                .contains("the model is away")
+                .hasLineCount(1);
         assertThat(err.toString()).isEqualTo("berth: the model is away\n");
         answers.add(done("aborted", ""));
         assertThat(berth("demo", "hello")).isEqualTo(1);
@@ -133,7 +143,9 @@ class PromptCommandTest {
         Path file = directory.resolve("a \"b\".csv");
         Files.writeString(file, "1,2\r\n");
         answers.add(done("done", ""));
-        assertThat(berth("demo", "--file", file.toString(), "sum it up")).as(err.toString()).isZero();
+        assertThat(berth("demo", "--file", file.toString(), "sum it up"))
+                .as(err.toString())
+                .isZero();
         assertThat(bodies.getFirst())
                 .contains("name=\"text\"\r\n\r\nsum it up\r\n--")
                 .contains("name=\"files\"; filename=\"a %22b%22.csv\"\r\n")

@@ -96,7 +96,7 @@ class FormReaderTest {
                 of("--XX\r\nContent-Disposition: form-data; name=a\r\n\r\n" + "long ".repeat(50_000)
                         + "\r\n--XX\r\nContent-Disposition: form-data; name=b\r\n\r\n2\r\n--XX--"),
                 TYPE);
-        form.next().orElseThrow();
+        assertThat(form.next()).isPresent();
         FormReader.Part second = form.next().orElseThrow();
         assertThat(second.name()).isEqualTo("b");
         assertThat(second.content().readAllBytes()).asString(ISO_8859_1).isEqualTo("2");
