@@ -6,6 +6,11 @@ import java.util.Optional;
 public interface AgentRuntime {
     String name();
 
+    /** How much memory a sandbox has to have for it; 0 if the usual is enough. */
+    default long memoryBytes() {
+        return 0;
+    }
+
     /**
      * Starts the agent of a session and waits until it answers.
      *

@@ -210,24 +210,28 @@ final class Stage implements AutoCloseable {
 
     /** Ends everything; nothing is left on the machine. */
     @Override
-    public void close() throws IOException, InterruptedException {
+    public void close() throws IOException {
         try {
-            Process process = server;
-            if (process != null && process.isAlive()) {
-                for (JsonNode session : call("GET", "/v1/sessions", Map.of()).path("sessions")) {
-                    call(
-                            "DELETE",
-                            "/v1/sessions/" + encoded(session.path("session_id").asString()),
-                            Map.of());
-                }
-            }
-        } finally {
+            removeSessions();
             stop();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted while the server was stopped", e);
+        } finally {
             client.close();
             slack.close();
             models.close();
             names.close();
-            Removal.of(data);
+        }
+        Removal.of(data);
+    }
+
+    private void removeSessions() throws IOException, InterruptedException {
+        Process process = server;
+        if (process != null && process.isAlive()) {
+            for (JsonNode session : call("GET", "/v1/sessions", Map.of()).path("sessions")) {
+                call("DELETE", "/v1/sessions/" + encoded(session.path("session_id").asString()), Map.of());
+            }
         }
     }
 }

@@ -62,6 +62,11 @@ public final class AcpRuntime implements AgentRuntime {
     }
 
     @Override
+    public long memoryBytes() {
+        return setup.memoryBytes();
+    }
+
+    @Override
     public Agent start(Station station, AgentListener listener) {
         Sandbox sandbox = station.sandbox();
         if (running(sandbox).isPresent()) {

@@ -32,4 +32,9 @@ public interface AcpSetup {
 
     /** The model's name in its own words, if it has to know it. */
     Optional<String> model(AgentConfig config);
+
+    /** How much memory a sandbox has to have for it; 0 if the usual is enough. */
+    default long memoryBytes() {
+        return 0;
+    }
 }

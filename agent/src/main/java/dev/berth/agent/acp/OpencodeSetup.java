@@ -29,8 +29,15 @@ public final class OpencodeSetup implements AcpSetup {
             .enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS)
             .build();
     private static final String DIRECTORY = ".config/opencode";
+    /** With less it starts, and is killed in the middle of its work. */
     private static final long MEMORY = 1L << 30;
+
     private static final String TOOL = AgentEvent.SHOW_FILE + ".ts";
+
+    @Override
+    public long memoryBytes() {
+        return MEMORY;
+    }
 
     @Override
     public void write(Sandbox sandbox, AgentConfig config) {
@@ -52,7 +59,6 @@ public final class OpencodeSetup implements AcpSetup {
                         "packages", Map.of("", Map.of("dependencies", Map.of("@opencode-ai/plugin", "*"))))));
     }
 
-    /** With less it starts, and is killed in the middle of its work. */
     private static void requireRoom(long memory) {
         if (memory < MEMORY) {
             throw SandboxException.limit(

@@ -66,6 +66,11 @@ public final class SandboxAgentRuntime implements AgentRuntime {
     }
 
     @Override
+    public long memoryBytes() {
+        return setup.memoryBytes();
+    }
+
+    @Override
     public Agent start(Station station, AgentListener listener) {
         Sandbox sandbox = station.sandbox();
         if (running(sandbox).isPresent()) {

@@ -2,6 +2,7 @@ package dev.berth.gateway.agent;
 
 import dev.berth.agent.AgentConfig;
 import dev.berth.agent.AgentConfig.Model;
+import dev.berth.agent.AgentRuntime;
 import dev.berth.agent.run.Choices;
 import dev.berth.gateway.egress.Networks;
 import dev.berth.gateway.secret.Secret;
@@ -19,6 +20,7 @@ import dev.berth.session.Sessions;
 import dev.berth.session.store.Database;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** Which agent a session has: its own choice goes before that of its tenant, and that before the server's. */
@@ -27,13 +29,21 @@ public final class AgentChoices implements Choices {
     static final String CHAT = "chat";
 
     private final AgentsConfig config;
+    private final Map<String, AgentRuntime> runtimes;
     private final Sessions sessions;
     private final Secrets secrets;
     private final Networks networks;
     private final ChoiceTable table;
 
-    public AgentChoices(AgentsConfig config, Sessions sessions, Secrets secrets, Networks networks, Database database) {
+    public AgentChoices(
+            AgentsConfig config,
+            Map<String, AgentRuntime> runtimes,
+            Sessions sessions,
+            Secrets secrets,
+            Networks networks,
+            Database database) {
         this.config = config;
+        this.runtimes = runtimes;
         this.sessions = sessions;
         this.secrets = secrets;
         this.networks = networks;
@@ -76,8 +86,18 @@ public final class AgentChoices implements Choices {
                 .filter(info -> info.state() != SessionState.DESTROYED)
                 .ifPresent(info -> requireReach(info, model));
         Model asked = new Model(model.provider(), model.name(), model.url(), model.protocol(), secret.map(Secret::env));
-        SessionSpec spec = sessions.spec().withTemplate(config.template()).withNetwork(network);
+        SessionSpec spec = room(sessions.spec().withTemplate(config.template()).withNetwork(network), runtime);
         return new Choice(runtime, new AgentConfig(instructions, asked, config.patience()), spec);
+    }
+
+    /** With as much memory as the agent needs, if that is more than sessions have by themselves. */
+    private SessionSpec room(SessionSpec spec, String runtime) {
+        long needed = Optional.ofNullable(runtimes.get(runtime))
+                .map(AgentRuntime::memoryBytes)
+                .orElse(0L);
+        return spec.limits().memoryBytes() >= needed
+                ? spec
+                : spec.withLimits(spec.limits().withMemory(needed));
     }
 
     private static SandboxException noModel() {

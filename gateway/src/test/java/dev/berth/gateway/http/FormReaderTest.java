@@ -82,9 +82,11 @@ class FormReaderTest {
 
     @Test
     void namesOfFilesMayHaveQuotesAndOtherHeadersAreLeftAlone() throws IOException {
-        String disposition = "form-data; name=f; filename=\"a \\\"b\\\"; c.txt\"";
-        assertThat(read(of("a preamble\r\n--XX  \r\ncontent-type: text/plain\r\ncontent-disposition: " + disposition
-                        + "\r\n\r\nx\r\n--XX--\r\n")))
+        assertThat(
+                        read(
+                                of(
+                                        "a preamble\r\n--XX  \r\ncontent-type: text/plain\r\n"
+                                                + "content-disposition: form-data; name=f; filename=\"a \\\"b\\\"; c.txt\"\r\n\r\nx\r\n--XX--\r\n")))
                 .containsOnlyKeys("f:a \"b\"; c.txt");
     }
 
@@ -94,7 +96,7 @@ class FormReaderTest {
                 of("--XX\r\nContent-Disposition: form-data; name=a\r\n\r\n" + "long ".repeat(50_000)
                         + "\r\n--XX\r\nContent-Disposition: form-data; name=b\r\n\r\n2\r\n--XX--"),
                 TYPE);
-        assertThat(form.next().orElseThrow().name()).isEqualTo("a");
+        assertThat(form.next()).isPresent();
         FormReader.Part second = form.next().orElseThrow();
         assertThat(second.name()).isEqualTo("b");
         assertThat(second.content().readAllBytes()).asString(ISO_8859_1).isEqualTo("2");
