@@ -82,12 +82,17 @@ class FormReaderTest {
 
     @Test
     void namesOfFilesMayHaveQuotesAndOtherHeadersAreLeftAlone() throws IOException {
-        assertThat(
-                        read(
-                                of(
-                                        "a preamble\r\n--XX  \r\ncontent-type: text/plain\r\n"
-                                                + "content-disposition: form-data; name=f; filename=\"a \\\"b\\\"; c.txt\"\r\n\r\nx\r\n--XX--\r\n")))
-                .containsOnlyKeys("f:a \"b\"; c.txt");
+        String form = String.join(
+                "\r\n",
+                "a preamble",
+                "--XX  ",
+                "content-type: text/plain",
+                "content-disposition: form-data; name=f; filename=\"a \\\"b\\\"; c.txt\"",
+                "",
+                "x",
+                "--XX--",
+                "");
+        assertThat(read(of(form))).containsOnlyKeys("f:a \"b\"; c.txt");
     }
 
     @Test
