@@ -230,7 +230,10 @@ final class Stage implements AutoCloseable {
         Process process = server;
         if (process != null && process.isAlive()) {
             for (JsonNode session : call("GET", "/v1/sessions", Map.of()).path("sessions")) {
-                call("DELETE", "/v1/sessions/" + encoded(session.path("session_id").asString()), Map.of());
+                call(
+                        "DELETE",
+                        "/v1/sessions/" + encoded(session.path("session_id").asString()),
+                        Map.of());
             }
         }
     }

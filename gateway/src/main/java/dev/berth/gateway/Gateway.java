@@ -196,7 +196,8 @@ public final class Gateway implements AutoCloseable {
                 config.features().outbound(), config.data().resolve("egress"), provider, sessions, policies, book);
         Map<String, AgentRuntime> runtimes = runtimes(config.features().agents());
         requireRuntime(config, runtimes);
-        AgentChoices choices = new AgentChoices(config.features().agents(), runtimes, sessions, secrets, networks, database);
+        AgentChoices choices =
+                new AgentChoices(config.features().agents(), runtimes, sessions, secrets, networks, database);
         Runs runs = Runs.open(
                 config.features().agents().runs(),
                 sessions,
