@@ -11,7 +11,6 @@ import dev.berth.sandbox.local.template.TestingTemplates;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -69,10 +68,9 @@ class SlackAcceptanceTest {
                                         .isEmpty());
     }
 
+    /** By its name, which no other computer has. */
     private String sandbox(String thread) throws IOException, InterruptedException {
-        return stage.call("GET", "/v1/sessions/" + Stage.encoded(Stage.session(CHANNEL, thread)), Map.of())
-                .path("sandbox_id")
-                .asString();
+        return inside(thread, "hostname").strip();
     }
 
     private String inside(String thread, String command) throws IOException, InterruptedException {
@@ -157,17 +155,18 @@ class SlackAcceptanceTest {
 
     @Test
     void aRunGoesOnWhenTheServerIsKilledAndItsAnswerComesOnce() throws Exception {
-        CountDownLatch goOn = new CountDownLatch(1);
-        stage.model().pauses("This takes", goOn, " a while, and is done.");
+        stage.model()
+                .calls("bash", Map.of("command", "until [ -e go ]; do sleep 0.05; done; echo went on"))
+                .says("It took a while, and is done.");
         String thread = stage.slack().says(ADA, CHANNEL, MENTION + "take your time");
         stage.slack()
                 .awaitThread(
                         CHANNEL,
                         thread,
-                        now -> now.stream().anyMatch(it -> it.bot() && it.text().contains("This takes")));
+                        now -> now.stream().anyMatch(it -> it.bot() && it.text().contains("until [ -e go ]")));
         stage.kill();
         stage.start();
-        goOn.countDown();
+        inside(thread, "touch go");
         List<Seen> messages = awaitAnswer(thread, "a while, and is done.");
         assertThat(messages.stream().filter(it -> it.text().contains("is done.")))
                 .hasSize(1);
