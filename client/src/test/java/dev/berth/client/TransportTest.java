@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Against a server that answers what it is told to. */
-@Timeout(60)
+@Timeout(300)
 class TransportTest {
     private record Reply(int status, String body, Optional<String> retryAfter) {}
 

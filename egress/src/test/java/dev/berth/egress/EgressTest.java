@@ -319,7 +319,7 @@ class EgressTest {
             say(program, "hello\r\n");
             program.setSoLinger(true, 0);
         }
-        assertThat(end.get(20, TimeUnit.SECONDS)).isEqualTo(-1);
+        assertThat(end.get(60, TimeUnit.SECONDS)).isEqualTo(-1);
         assertThat(rules.visit().refused()).isEmpty();
     }
 

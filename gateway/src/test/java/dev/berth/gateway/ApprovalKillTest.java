@@ -13,7 +13,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Calls that wait for a person while servers are killed. Needs root and crun. */
-@Timeout(180)
+@Timeout(300)
 class ApprovalKillTest {
     private static final JsonMapper JSON = JsonMapper.builder().build();
 

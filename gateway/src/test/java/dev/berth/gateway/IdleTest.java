@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Calls and streams that are silent for longer than connections may be, and clients that go. Needs root and crun. */
-@Timeout(60)
+@Timeout(300)
 class IdleTest {
     private static final Duration IDLE = Duration.ofSeconds(1);
     private static final Duration HEARTBEAT = Duration.ofMillis(300);

@@ -37,7 +37,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Servers that are killed with -9 in the middle of a job, and the next ones that settle it. Needs root and crun. */
-@Timeout(240)
+@Timeout(300)
 class JobKillTest {
     private static final JsonMapper JSON = JsonMapper.builder().build();
 

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 
 /** Terminals as people use them, over WebSockets. Needs root and crun. */
-@Timeout(180)
+@Timeout(300)
 class TerminalTest {
     private static final String ESCAPE = "\u001b";
     private static final String INTERRUPT = "\u0003";
@@ -360,7 +360,7 @@ class TerminalTest {
     }
 
     private static void awaitWatchers(String session, int count) {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
         while (berth.get(acme, session + "/terminals/t").json().path("watchers").asInt() != count) {
             assertThat(System.nanoTime()).isLessThan(deadline);
             Thread.onSpinWait();

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(120)
+@Timeout(300)
 final class RunnerTest {
     private static RunFixture fixture;
     private Session session;
@@ -285,7 +285,7 @@ final class RunnerTest {
             Thread.sleep(20);
         }
         caller.interrupt();
-        assertThat(over.await(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(over.await(60, TimeUnit.SECONDS)).isTrue();
         assertThat(thrown.get()).isInstanceOf(SandboxException.class);
         assertThat(running("sleep 3001")).isZero();
         assertThat(session.sandbox().commands()).isEmpty();

@@ -221,7 +221,7 @@ class FakePiTest {
             Thread other = Thread.ofVirtual().start(() -> agent.say("one"));
             place.heard.ended();
             assertThat(failure(ErrorCode.UNAVAILABLE, () -> agent.say("two"))).hasMessageContaining("second");
-            assertThat(other.join(Duration.ofSeconds(30))).isTrue();
+            assertThat(other.join(Duration.ofSeconds(60))).isTrue();
         } catch (InterruptedException e) {
             throw new AssertionError(e);
         }

@@ -195,7 +195,7 @@ class EgressAttackTest {
         canary.watch(machineDoor);
         new Socket(internet.address(66), 443).close();
         new Socket(internet.machine(), machineDoor.getLocalPort()).close();
-        long deadline = System.nanoTime() + Duration.ofSeconds(10).toNanos();
+        long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
         while (canary.sung().size() < 2 && System.nanoTime() < deadline) {
             Thread.sleep(10);
         }

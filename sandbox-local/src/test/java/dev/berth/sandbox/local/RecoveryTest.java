@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What is there after the server was killed with -9, or went in peace. Needs root and crun. */
-@Timeout(value = 3, unit = TimeUnit.MINUTES)
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
 class RecoveryTest {
     private static final SandboxId SURVIVOR = new SandboxId("survivor");
 

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Jobs in real sandboxes. Needs root and crun. */
-@Timeout(120)
+@Timeout(300)
 class JobsTest {
     private final TestingSessions berth = new TestingSessions();
     private SandboxProvider provider = berth.machine().provider();
