@@ -25,6 +25,7 @@ import java.net.http.WebSocket;
 import java.net.http.WebSocketHandshakeException;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
@@ -52,7 +53,10 @@ class PreviewTest {
 
     @BeforeAll
     static void start() throws IOException {
-        berth = new TestingBerth();
+        // Looked after often, or who waits for a session to fall asleep waits for a minute.
+        berth = new TestingBerth(
+                config -> config,
+                config -> config.withIntervals(Duration.ofMillis(200), Duration.ofMillis(200), Duration.ofMinutes(10)));
         acme = berth.tenant("acme");
         client = HttpClient.newHttpClient();
         serve("web");

@@ -147,7 +147,7 @@ final class Shop implements AutoCloseable {
         liveHalfway = 0;
         for (int n = body.read(buffer); n >= 0; n = body.read(buffer)) {
             total += n;
-            if (total > 500_000_000 && liveHalfway == 0) {
+            if (total > 128 << 20 && liveHalfway == 0) {
                 liveHalfway = live();
             }
         }
