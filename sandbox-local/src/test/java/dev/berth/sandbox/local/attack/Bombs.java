@@ -218,14 +218,16 @@ interface Bombs {
                     print('stopped')
                 print(n)
                 """);
-        explode(bomb, (victim, running) -> {
+        // Small, so that it is reached in the time there is.
+        Limits limits = limits().withDisk(8 * MIB);
+        explode(limits, bomb, (victim, running) -> {
             String said = allOf(running);
             assertThat(running.await().success()).isTrue();
             // Either it ran into the limit, or was still below it when its time was up.
-            assertThat(said.startsWith("stopped") || victim.usage().diskBytes() < LIMITS.diskBytes())
+            assertThat(said.startsWith("stopped") || victim.usage().diskBytes() < limits.diskBytes())
                     .as(said)
                     .isTrue();
-            assertThat(victim.usage().diskBytes()).isLessThanOrEqualTo(LIMITS.diskBytes());
+            assertThat(victim.usage().diskBytes()).isLessThanOrEqualTo(limits.diskBytes());
         });
     }
 
