@@ -266,6 +266,30 @@ class JobsTest {
     }
 
     @Test
+    void aJobThatEndsWhileItsServerLeavesIsSettledByTheNext() throws Exception {
+        Job job = start("leaving", "until [ -e ~/go ]; do sleep 0.02; done; echo over");
+        Thread leaving = Thread.ofPlatform().unstarted(jobs::close);
+        berth.database().transaction(handle -> {
+            // What it prints cannot be written down while this holds its row.
+            handle.execute("SELECT id FROM jobs WHERE id = ? FOR UPDATE", job.id());
+            try (Session up = berth.resolve("leaving")) {
+                up.sandbox().files().write("go", new ByteArrayInputStream(new byte[0]));
+                await(
+                        "it ended",
+                        () -> up.sandbox().commands().stream()
+                                .allMatch(it -> it.exit().isPresent()));
+            }
+            leaving.start();
+            await("its server leaves", () -> leaving.getState() == Thread.State.TIMED_WAITING);
+            return job;
+        });
+        leaving.join();
+        jobs = open(JobsConfig.DEFAULT);
+        assertThat(ended(job).state()).as(now(job).error().orElse("")).isEqualTo(JobState.COMPLETED);
+        assertThat(printed(job, "stdout")).isEqualTo("over\n");
+    }
+
+    @Test
     void aJobThatEndedWhileNoServerWasThereIsSettledByTheNext() {
         Job job = start("away", "sleep 0.5; echo late; exit 4");
         Job lost = start("stopped-away", "sleep 60");
