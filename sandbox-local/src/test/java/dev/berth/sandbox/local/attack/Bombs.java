@@ -208,7 +208,7 @@ interface Bombs {
                 import os, time
                 began, n = time.time(), 0
                 try:
-                    while n < 1000000 and time.time() < began + 10:
+                    while n < 1000000 and time.time() < began + 5:
                         if n % 1000 == 0:
                             os.makedirs('many/%d' % n)
                             here = 'many/%d/' % n
@@ -286,7 +286,7 @@ interface Bombs {
                 import ctypes, os, time
                 c = ctypes.CDLL(None)
                 held = 0
-                while held < 19000:
+                while held < 4000:
                     fd = c.inotify_init1(0)
                     if fd < 0:
                         break
