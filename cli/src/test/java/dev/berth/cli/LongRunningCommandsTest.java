@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Commands about what goes on for long, as processes of their own, against a server that is one too. Needs root and crun. */
-@Timeout(240)
+@Timeout(300)
 class LongRunningCommandsTest {
     private static RemoteCli cli;
 

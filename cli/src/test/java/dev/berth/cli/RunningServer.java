@@ -131,11 +131,11 @@ final class RunningServer implements AutoCloseable {
 
     /** All that it said, when it has ended. */
     String err() throws Exception {
-        return err.get(10, TimeUnit.SECONDS);
+        return err.get(60, TimeUnit.SECONDS);
     }
 
     String out() throws Exception {
-        return out.get(10, TimeUnit.SECONDS);
+        return out.get(60, TimeUnit.SECONDS);
     }
 
     @Override

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The commands that take a whole terminal, on a real one, against a real server. Needs root and crun. */
-@Timeout(240)
+@Timeout(300)
 class ShellCommandTest {
     private static final String PERSON = "person_at_terminal.py";
 

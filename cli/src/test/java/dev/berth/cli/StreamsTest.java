@@ -31,7 +31,7 @@ class StreamsTest {
         FakeCommand command = new FakeCommand("", "", Exit.exited(0));
         InputStream in = new ByteArrayInputStream("typed".getBytes(StandardCharsets.UTF_8));
         new Streams(in, out, err).tieTo(command, true);
-        assertThat(command.stdinClosed.await(5, TimeUnit.SECONDS)).isTrue();
+        assertThat(command.stdinClosed.await(60, TimeUnit.SECONDS)).isTrue();
         assertThat(command.fed()).isEqualTo("typed");
     }
 

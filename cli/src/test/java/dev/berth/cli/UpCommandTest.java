@@ -304,7 +304,7 @@ class UpCommandTest {
 
     /** It ends some moments after a server that was killed. */
     private static void awaitNoProcess(String name) throws InterruptedException {
-        for (int i = 0; i < 200 && processes(name) > 0; i++) {
+        for (int i = 0; i < 1200 && processes(name) > 0; i++) {
             Thread.sleep(50);
         }
         assertThat(processes(name)).isZero();

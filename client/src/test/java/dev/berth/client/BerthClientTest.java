@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Against the whole server. Needs root and crun. */
-@Timeout(120)
+@Timeout(300)
 class BerthClientTest {
     private static TestingBerth server;
     private static BerthClient berth;

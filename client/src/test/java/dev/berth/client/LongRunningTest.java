@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Jobs, approvals, artifacts, webhooks and terminals, against the whole server. Needs root and crun. */
-@Timeout(120)
+@Timeout(300)
 class LongRunningTest {
     private static TestingBerth server;
     private static BerthClient berth;
@@ -135,7 +135,7 @@ class LongRunningTest {
         assertThat(approval.expiresAt()).isPresent();
         Approval decided = berth.approvals().decide(approval.id(), Approval.Decision.APPROVE, Optional.of("fine"));
         assertThat(decided.decidedBy()).isPresent();
-        assertThat(call.get(30, TimeUnit.SECONDS).stdout()).isEqualTo("allowed\n");
+        assertThat(call.get(60, TimeUnit.SECONDS).stdout()).isEqualTo("allowed\n");
         assertThat(berth.approvals().get(approval.id()).state()).isEqualTo("done");
     }
 

@@ -6,10 +6,9 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Against a server that answers what it is told to. */
-@Timeout(60)
+@Timeout(300)
 class TransportTest {
     private record Reply(int status, String body, Optional<String> retryAfter) {}
 
@@ -170,17 +169,15 @@ class TransportTest {
     }
 
     @Test
-    void noServerIsSaidWithWhatToDo() {
-        String url;
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            url = "http://127.0.0.1:" + free.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        try (BerthClient nobody = BerthClient.connect(url, "key")) {
-            BerthException e = failure(nobody::sessions);
-            assertThat(e.code()).isEqualTo("unavailable");
-            assertThat(e).hasMessageContaining("berth up");
+    void noServerIsSaidWithWhatToDo() throws IOException {
+        try (Socket taken = new Socket()) {
+            // Bound, so that nobody else gets the port, and not listening.
+            taken.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            try (BerthClient nobody = BerthClient.connect("http://127.0.0.1:" + taken.getLocalPort(), "key")) {
+                BerthException e = failure(nobody::sessions);
+                assertThat(e.code()).isEqualTo("unavailable");
+                assertThat(e).hasMessageContaining("berth up");
+            }
         }
     }
 

@@ -18,6 +18,7 @@ import dev.berth.sandbox.Network.Rule;
 import dev.berth.sandbox.SandboxId;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -26,6 +27,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -319,13 +321,13 @@ class EgressTest {
             say(program, "hello\r\n");
             program.setSoLinger(true, 0);
         }
-        assertThat(end.get(20, TimeUnit.SECONDS)).isEqualTo(-1);
+        assertThat(end.get(60, TimeUnit.SECONDS)).isEqualTo(-1);
         assertThat(rules.visit().refused()).isEmpty();
     }
 
     @Test
     void aTunnelInWhichNothingIsSaidIsCut() throws Exception {
-        stopAndUse(EgressConfig.DEFAULT.withIdle(Duration.ofMillis(600)));
+        stopAndUse(EgressConfig.DEFAULT.withIdle(Duration.ofSeconds(2)));
         serve(7000, socket -> {
             for (int i = 0; i < 5; i++) {
                 say(socket, line(socket) + "\r\n");
@@ -336,7 +338,7 @@ class EgressTest {
         try (Socket program = tunnel("mail.example:7000")) {
             for (int i = 0; i < 5; i++) {
                 assertThat(program.getInputStream().available()).isZero();
-                Thread.sleep(200); // silence is what is tested; all in all longer than is allowed at a time
+                Thread.sleep(450); // silence is what is tested; all in all longer than is allowed at a time
                 say(program, "x\r\n");
                 assertThat(line(program)).isEqualTo("x");
             }
@@ -381,16 +383,12 @@ class EgressTest {
                 flood.add(inside.connect());
             }
             // Some wait for their request to be refused. The others are not waited for.
-            long closed = 0;
-            for (Socket socket : flood) {
-                socket.setSoTimeout(200);
-                try {
-                    closed += socket.getInputStream().read() < 0 ? 1 : 0;
-                } catch (SocketTimeoutException e) {
-                    assertThat(socket.isConnected()).isTrue();
-                }
+            List<Socket> open = new ArrayList<>(flood);
+            Instant deadline = Instant.now().plusSeconds(60);
+            while (open.size() > 16 && Instant.now().isBefore(deadline)) {
+                open.removeIf(EgressTest::ended);
             }
-            assertThat(closed).isEqualTo(84);
+            assertThat(open).hasSize(16);
             say(program, "there\r\n");
             assertThat(all(program)).isEqualTo("there");
         } finally {
@@ -630,6 +628,17 @@ class EgressTest {
         }
         try (Socket program = inside.connect()) {
             assertThat(all(program)).isEmpty();
+        }
+    }
+
+    private static boolean ended(Socket socket) {
+        try {
+            socket.setSoTimeout(10);
+            return socket.getInputStream().read() < 0;
+        } catch (SocketTimeoutException e) {
+            return false;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

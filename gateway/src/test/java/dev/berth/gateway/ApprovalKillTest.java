@@ -13,7 +13,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Calls that wait for a person while servers are killed. Needs root and crun. */
-@Timeout(180)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ApprovalKillTest {
     private static final JsonMapper JSON = JsonMapper.builder().build();
 

@@ -20,7 +20,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Calls that a person has to allow first. Needs root and crun. */
-@Timeout(60)
+@Timeout(300)
 class ApprovalTest {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static TestingBerth berth;

@@ -32,7 +32,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Artifacts and uploads as clients see them. Needs root and crun. */
-@Timeout(180)
+@Timeout(300)
 class ArtifactApiTest {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static TestingBerth berth;

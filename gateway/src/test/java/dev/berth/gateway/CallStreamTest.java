@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Calls whose caller hears what happens in them. Needs root, crun and python3. */
-@Timeout(60)
+@Timeout(300)
 class CallStreamTest {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static TestingBerth berth;

@@ -23,7 +23,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** What happens in a session, as those see it who watch. Needs root and crun. */
-@Timeout(60)
+@Timeout(300)
 class EventApiTest {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static TestingBerth berth;
@@ -110,11 +110,11 @@ class EventApiTest {
                         URI.create(berth.url().replace("http", "ws") + "/v1/sessions/socket/events?after=1"),
                         new Collecting(received))
                 .join();
-        JsonNode event = received.poll(20, TimeUnit.SECONDS);
+        JsonNode event = received.poll(60, TimeUnit.SECONDS);
         assertThat(event).isNotNull();
         assertThat(event.path("seq").asLong()).isEqualTo(2);
         while (!event.path("event").asString().equals("tool")) {
-            event = received.poll(20, TimeUnit.SECONDS);
+            event = received.poll(60, TimeUnit.SECONDS);
             assertThat(event).isNotNull();
         }
         assertThat(event.path("data").path("exit_code").asInt()).isEqualTo(7);

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Requests that are repeated make nothing twice. Needs root and crun. */
-@Timeout(120)
+@Timeout(300)
 class IdempotencyTest {
     private static TestingBerth berth;
     private String tenant;

@@ -17,10 +17,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Calls and streams that are silent for longer than connections may be, and clients that go. Needs root and crun. */
-@Timeout(60)
+@Timeout(300)
 class IdleTest {
-    private static final Duration IDLE = Duration.ofSeconds(1);
-    private static final Duration HEARTBEAT = Duration.ofMillis(300);
+    private static final Duration IDLE = Duration.ofSeconds(2);
+    private static final Duration HEARTBEAT = Duration.ofMillis(200);
 
     private static TestingBerth berth;
     private static String key;
@@ -58,7 +58,7 @@ class IdleTest {
                     HttpRequest.newBuilder(URI.create(berth.url() + "/readyz")).build(),
                     HttpResponse.BodyHandlers.discarding());
             HttpResponse<String> response =
-                    client.send(bash("slow", "sleep 3; echo slept"), HttpResponse.BodyHandlers.ofString());
+                    client.send(bash("slow", "sleep 4; echo slept"), HttpResponse.BodyHandlers.ofString());
             assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
             assertThat(response.body()).contains("slept");
             assertThat(response.version()).isEqualTo(version);
@@ -70,7 +70,7 @@ class IdleTest {
         assertThat(berth.send(bash("quiet", "true")).status()).isEqualTo(200);
         try (EventReader reader = berth.events(key, "/v1/sessions/quiet/events", Map.of())) {
             reader.next("tool");
-            assertThat(berth.send(bash("other", "sleep 3")).status()).isEqualTo(200);
+            assertThat(berth.send(bash("other", "sleep 4")).status()).isEqualTo(200);
             assertThat(berth.send(bash("quiet", "exit 5")).status()).isEqualTo(200);
             assertThat(reader.next("tool").data().path("data").path("exit_code").asInt())
                     .isEqualTo(5);
@@ -80,7 +80,7 @@ class IdleTest {
     @Test
     void aStreamedCallMayBeSilentForLonger() {
         try (EventReader reader = berth.stream(
-                key, "/v1/sandbox/bash", "{\"session_id\":\"streamed\",\"command\":\"sleep 3; echo slept\"}")) {
+                key, "/v1/sandbox/bash", "{\"session_id\":\"streamed\",\"command\":\"sleep 4; echo slept\"}")) {
             assertThat(reader.next("done").data().path("stdout").asString()).isEqualTo("slept\n");
         }
     }

@@ -20,7 +20,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Jobs over HTTP, as agents and people use them. Needs root and crun. */
-@Timeout(120)
+@Timeout(300)
 class JobApiTest {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static TestingBerth berth;

@@ -29,7 +29,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Two thousand who watch, some of whom never read, and a server with the heap it has by default. Needs root and crun. */
-@Timeout(300)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ManyStreamsTest {
     private static final Logger LOG = LoggerFactory.getLogger(ManyStreamsTest.class);
     private static final int READING = 1900;
@@ -249,10 +249,10 @@ class ManyStreamsTest {
         long told = System.nanoTime() - began;
         assertThat(TimeUnit.NANOSECONDS.toSeconds(answered))
                 .as("seconds that a command took")
-                .isLessThan(10);
+                .isLessThan(30);
         assertThat(TimeUnit.NANOSECONDS.toSeconds(told))
                 .as("seconds until everybody knew")
-                .isLessThan(20);
+                .isLessThan(60);
         return told;
     }
 }

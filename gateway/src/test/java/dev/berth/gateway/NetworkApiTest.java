@@ -75,7 +75,7 @@ class NetworkApiTest {
     }
 
     private static LoggedEvent event(String session, String type) throws InterruptedException {
-        long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+        long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
         while (System.nanoTime() < deadline) {
             Optional<LoggedEvent> found =
                     berth.sessions().events().read(SessionKey.of("acme", session), 0, 1000).stream()

@@ -25,6 +25,7 @@ import java.net.http.WebSocket;
 import java.net.http.WebSocketHandshakeException;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
@@ -42,7 +43,7 @@ import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 
 /** Ports of sessions, with real servers in them. Needs root and crun, and python3 in the sandbox. */
-@Timeout(180)
+@Timeout(300)
 class PreviewTest {
     private static final String PORT = "/v1/sessions/web/ports/8000";
 
@@ -52,7 +53,10 @@ class PreviewTest {
 
     @BeforeAll
     static void start() throws IOException {
-        berth = new TestingBerth();
+        // Looked after often, or who waits for a session to fall asleep waits for a minute.
+        berth = new TestingBerth(
+                config -> config,
+                config -> config.withIntervals(Duration.ofMillis(200), Duration.ofMillis(200), Duration.ofMinutes(10)));
         acme = berth.tenant("acme");
         client = HttpClient.newHttpClient();
         serve("web");
@@ -277,15 +281,15 @@ class PreviewTest {
                     .header("X-API-Key", path.startsWith(PORT) ? acme : "none")
                     .buildAsync(URI.create(berth.url().replace("http", "ws") + path), new Collecting(received, closed))
                     .join();
-            assertThat(received.poll(20, TimeUnit.SECONDS)).isEqualTo("welcome");
+            assertThat(received.poll(60, TimeUnit.SECONDS)).isEqualTo("welcome");
             for (int size : List.of(1, 200, 70_000)) {
                 socket.sendText("x".repeat(size), true).join();
-                assertThat(received.poll(20, TimeUnit.SECONDS)).hasSize(size);
+                assertThat(received.poll(60, TimeUnit.SECONDS)).hasSize(size);
             }
             socket.sendBinary(ByteBuffer.wrap(new byte[] {1, 2, 3}), true).join();
-            assertThat(received.poll(20, TimeUnit.SECONDS)).isEqualTo("[1, 2, 3]");
+            assertThat(received.poll(60, TimeUnit.SECONDS)).isEqualTo("[1, 2, 3]");
             socket.sendClose(WebSocket.NORMAL_CLOSURE, "bye").join();
-            assertThat(closed.get(20, TimeUnit.SECONDS)).isEqualTo(1000);
+            assertThat(closed.get(60, TimeUnit.SECONDS)).isEqualTo(1000);
         }
     }
 
@@ -488,7 +492,7 @@ class PreviewTest {
             problem(berth.get("", "/v1/links/" + forged + "/"), 404, "not_found");
         }
         String brief = link("web", 8000, "{\"expires_in_seconds\":1}");
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
         Reply reply = berth.get("", brief);
         while (reply.status() == 200 && System.nanoTime() < deadline) {
             reply = berth.get("", brief);

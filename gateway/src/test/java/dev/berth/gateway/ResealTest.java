@@ -56,7 +56,7 @@ class ResealTest {
             List<String> before = sealed(berth);
             keys.set(List.of(THIRD, SECOND));
             berth.restart();
-            Instant end = Instant.now().plusSeconds(30);
+            Instant end = Instant.now().plusSeconds(60);
             while (!Collections.disjoint(sealed(berth), before)) {
                 assertThat(Instant.now()).as("it is done at the start").isBefore(end);
                 Thread.onSpinWait();

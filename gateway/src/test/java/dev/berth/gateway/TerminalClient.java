@@ -21,7 +21,7 @@ import tools.jackson.databind.node.ArrayNode;
 final class TerminalClient implements AutoCloseable, WebSocket.Listener {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static final int TAIL = 8 << 10;
-    private static final long PATIENCE = TimeUnit.SECONDS.toNanos(30);
+    private static final long PATIENCE = TimeUnit.SECONDS.toNanos(60);
 
     private final HttpClient client = HttpClient.newHttpClient();
     private final ReentrantLock lock = new ReentrantLock();

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A terminal outlives the server that opened it. Needs root and crun. */
-@Timeout(180)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class TerminalKillTest {
     private static final String TERMINAL = "/v1/sessions/s/terminals/main";
 

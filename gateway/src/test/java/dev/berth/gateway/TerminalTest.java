@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.session.SessionKey;
 import dev.berth.session.SessionState;
 import java.net.http.WebSocketHandshakeException;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -16,7 +17,7 @@ import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 
 /** Terminals as people use them, over WebSockets. Needs root and crun. */
-@Timeout(180)
+@Timeout(300)
 class TerminalTest {
     private static final String ESCAPE = "\u001b";
     private static final String INTERRUPT = "\u0003";
@@ -26,7 +27,10 @@ class TerminalTest {
 
     @BeforeAll
     static void start() {
-        berth = new TestingBerth();
+        // Looked after often, or who waits for a session to fall asleep waits for a minute.
+        berth = new TestingBerth(
+                config -> config,
+                config -> config.withIntervals(Duration.ofMillis(200), Duration.ofMillis(200), Duration.ofMinutes(10)));
         acme = berth.tenant("acme");
     }
 
@@ -65,7 +69,7 @@ class TerminalTest {
             assertThat(attached.path("cols").asInt()).isEqualTo(100);
             assertThat(attached.path("rows").asInt()).isEqualTo(30);
             terminal.type("vim -u NONE notes.txt\r");
-            terminal.until("~"); // the lines after the end of a file that is empty
+            terminal.until("[New"); // of the line that says what file this is
             terminal.type("ifirst line\rsecond, with ümlaut" + ESCAPE);
             terminal.until("mlaut"); // what is not ASCII is followed by a move of the cursor
             terminal.type(":wq\r");
@@ -360,7 +364,7 @@ class TerminalTest {
     }
 
     private static void awaitWatchers(String session, int count) {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
         while (berth.get(acme, session + "/terminals/t").json().path("watchers").asInt() != count) {
             assertThat(System.nanoTime()).isLessThan(deadline);
             Thread.onSpinWait();

@@ -26,7 +26,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** What tenants' own servers are told. Needs root and crun. */
-@Timeout(120)
+@Timeout(300)
 class WebhookTest {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static TestingBerth berth;

@@ -122,7 +122,7 @@ abstract class OutletContract extends ProviderContract {
         }
 
         Connection next() throws InterruptedException {
-            Connection connection = connections.poll(30, TimeUnit.SECONDS);
+            Connection connection = connections.poll(60, TimeUnit.SECONDS);
             if (connection == null) {
                 throw new AssertionFailedError("no connection came");
             }
@@ -130,7 +130,7 @@ abstract class OutletContract extends ProviderContract {
         }
 
         String end() throws InterruptedException {
-            return String.valueOf(ends.poll(30, TimeUnit.SECONDS));
+            return String.valueOf(ends.poll(60, TimeUnit.SECONDS));
         }
     }
 
@@ -458,7 +458,7 @@ abstract class OutletContract extends ProviderContract {
                                 "-c",
                                 "import socket; s = socket.create_connection(('127.0.0.1', 3128)); s.sendall(bytes(64 << 20))"));
                 Program program = new Program(sandbox)) {
-            Connection first = unread.poll(30, TimeUnit.SECONDS);
+            Connection first = unread.poll(60, TimeUnit.SECONDS);
             assertThat(first).isNotNull();
             withOutlet(sandbox, held);
             assertThat(program.does("connect")).isEqualTo("connected");

@@ -20,9 +20,9 @@ import org.junit.jupiter.api.extension.ExtendWith;
 /** What the tests of a provider's promises have in common: the provider, and sandboxes that go with the test. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @ExtendWith(SkippedTests.class)
-@Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class ProviderContract {
-    static final Duration PATIENCE = Duration.ofSeconds(30);
+    static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private final AtomicInteger counter = new AtomicInteger();
     final List<Sandbox> made = new ArrayList<>();

@@ -234,11 +234,12 @@ public abstract class SandboxContract extends OutletContract {
     void aTimeoutKillsTheWholeGroupAndKeepsTheOutput() {
         Sandbox sandbox = create();
         Result result = sandbox.run(
-                Command.shell("echo partial; sleep 1000 & sleep 1000").withTimeout(Duration.ofMillis(300)));
+                Command.shell("echo partial; sleep 1000 & sleep 1000").withTimeout(Duration.ofSeconds(2)));
         assertThat(result.exit().timedOut()).isTrue();
         assertThat(result.exit().signal()).isEqualTo(9);
         assertThat(result.stdout()).isEqualTo("partial\n");
-        assertThat(run(sandbox, "pgrep sleep || echo none").stdout()).isEqualTo("none\n");
+        String gone = "timeout 60 bash -c 'while pgrep sleep > /dev/null; do :; done' && echo gone";
+        assertThat(run(sandbox, gone).stdout()).isEqualTo("gone\n");
     }
 
     @Test
@@ -249,7 +250,7 @@ public abstract class SandboxContract extends OutletContract {
             command.signal(Signal.KILL);
             assertThat(command.await().signal()).isEqualTo(9);
         }
-        String gone = "timeout 20 bash -c 'while pgrep sleep > /dev/null; do :; done' && echo gone";
+        String gone = "timeout 60 bash -c 'while pgrep sleep > /dev/null; do :; done' && echo gone";
         assertThat(run(sandbox, gone).stdout()).isEqualTo("gone\n");
     }
 
@@ -258,7 +259,7 @@ public abstract class SandboxContract extends OutletContract {
         Sandbox sandbox = create();
         Result result = run(sandbox, "setsid sleep 1000 & echo started");
         assertThat(result.stdout()).isEqualTo("started\n");
-        String there = "timeout 20 bash -c 'until pgrep sleep > /dev/null; do :; done' && echo there";
+        String there = "timeout 60 bash -c 'until pgrep sleep > /dev/null; do :; done' && echo there";
         assertThat(run(sandbox, there).stdout()).isEqualTo("there\n");
     }
 

@@ -17,7 +17,7 @@ final class Conditions {
     private Conditions() {}
 
     static void await(String what, BooleanSupplier condition) {
-        Deadline deadline = Deadline.after(Duration.ofSeconds(30));
+        Deadline deadline = Deadline.after(Duration.ofSeconds(60));
         while (!condition.getAsBoolean()) {
             assertThat(deadline.passed()).as("waited in vain: " + what).isFalse();
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2));

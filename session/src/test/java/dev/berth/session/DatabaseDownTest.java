@@ -9,14 +9,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxState;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
 /** A PostgreSQL that is stopped and started again under a server. Needs root and crun. */
 class DatabaseDownTest {
     @Test
-    void liveSessionsGoOnAndTheRestFailsWithATypedErrorUntilItIsBack() {
+    void liveSessionsGoOnAndTheRestFailsWithATypedErrorUntilItIsBack() throws Exception {
         try (TestingPostgres postgres = TestingPostgres.start();
                 TestingSessions server = new TestingSessions(config -> config, postgres.url())) {
             server.run("paused", "echo kept > ~/file");
@@ -31,13 +36,16 @@ class DatabaseDownTest {
                     run(again, "echo meanwhile > ~/file");
                     again.record(new Session.Run("ann", "bash", Optional.empty(), OptionalInt.of(0), Duration.ZERO));
                 }
-                assertFails(
-                        ErrorCode.UNAVAILABLE,
-                        () -> server.resolve("paused"),
-                        e -> assertThat(e.getMessage()).contains("database"));
-                assertFails(ErrorCode.UNAVAILABLE, () -> server.resolve("new"));
-                assertFails(ErrorCode.UNAVAILABLE, () -> server.sessions().pause(key("live")));
-                assertFails(ErrorCode.UNAVAILABLE, () -> server.sessions().delete(key("live")));
+                atOnce(
+                        () -> assertFails(
+                                ErrorCode.UNAVAILABLE,
+                                () -> server.resolve("paused"),
+                                e -> assertThat(e.getMessage()).contains("database")),
+                        () -> assertFails(ErrorCode.UNAVAILABLE, () -> server.resolve("new")),
+                        () -> assertFails(
+                                ErrorCode.UNAVAILABLE, () -> server.sessions().pause(key("live"))),
+                        () -> assertFails(
+                                ErrorCode.UNAVAILABLE, () -> server.sessions().delete(key("live"))));
                 assertThat(run(live, "cat ~/file")).isEqualTo("meanwhile");
 
                 postgres.startAgain();
@@ -53,6 +61,19 @@ class DatabaseDownTest {
             server.sessions().pause(key("live"));
             assertThat(server.sandbox("live").orElseThrow().state()).isEqualTo(SandboxState.PAUSED);
             assertThat(server.run("live", "cat ~/file")).isEqualTo("meanwhile");
+        }
+    }
+
+    /** Each waits for a connection, so not one after the other. */
+    private static void atOnce(Runnable... calls) throws Exception {
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<?>> all = new ArrayList<>();
+            for (Runnable call : calls) {
+                all.add(threads.submit(call));
+            }
+            for (Future<?> each : all) {
+                each.get();
+            }
         }
     }
 

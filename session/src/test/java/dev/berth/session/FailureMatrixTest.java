@@ -88,7 +88,7 @@ class FailureMatrixTest {
             sandbox = session.sandbox();
         }
         mischief.killGuest(sandbox);
-        await("stopped", () -> sandbox.state() == SandboxState.STOPPED);
+        await("stopped and noticed", () -> sandbox.state() == SandboxState.STOPPED && !sandbox.ready());
 
         try (Session session = server.resolve("died")) {
             assertThat(run(session, "cat ~/file")).isEqualTo("kept");

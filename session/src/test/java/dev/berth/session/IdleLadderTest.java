@@ -38,16 +38,16 @@ class IdleLadderTest {
 
     @Test
     void anIdleSessionIsPausedThenStoppedThenArchivedAndComesBackWithItsFiles() {
-        IdlePolicy quick = IdlePolicy.NEVER
-                .pauseAfter(SOON)
-                .stopAfter(SOON.multipliedBy(3))
-                .archiveAfter(SOON);
-        try (Session session = server.sessions().resolve(key("ladder"), SPEC.withIdle(quick))) {
+        // Each step when the one before was seen: on a busy machine nobody might look while it stands on it.
+        try (Session session =
+                server.sessions().resolve(key("ladder"), SPEC.withIdle(IdlePolicy.NEVER.pauseAfter(SOON)))) {
             run(session, "echo kept > ~/file; mkdir -p ~/a/b; ln -s file ~/link; rm -rf ~/.cache");
         }
         await("paused", () -> server.state("ladder") == SessionState.PAUSED);
         assertThat(server.sandbox("ladder").orElseThrow().state()).isEqualTo(SandboxState.PAUSED);
+        server.sessions().idle(key("ladder"), IdlePolicy.NEVER.stopAfter(SOON));
         await("stopped", () -> server.state("ladder") == SessionState.STOPPED);
+        server.sessions().idle(key("ladder"), IdlePolicy.NEVER.archiveAfter(SOON));
         await("archived", () -> server.state("ladder") == SessionState.ARCHIVED);
         SessionInfo.Archive archive = server.info("ladder").archive().orElseThrow();
         await("its sandbox removed", () -> server.sandbox("ladder").isEmpty());
@@ -59,6 +59,14 @@ class IdleLadderTest {
             assertThat(session.info().archive()).isEmpty();
         }
         assertThat(server.archives().names()).doesNotContain(archive.name());
+    }
+
+    @Test
+    void anIdleSessionGoesAllTheWayDownByItself() {
+        IdlePolicy quick = IdlePolicy.NEVER.pauseAfter(SOON).stopAfter(SOON).archiveAfter(SOON);
+        server.sessions().resolve(key("down"), SPEC.withIdle(quick)).close();
+        await("archived", () -> server.state("down") == SessionState.ARCHIVED);
+        await("its sandbox removed", () -> server.sandbox("down").isEmpty());
     }
 
     @Test
@@ -77,8 +85,9 @@ class IdleLadderTest {
     @Test
     void aPinnedSessionStaysUp() {
         IdlePolicy quick = IdlePolicy.NEVER.pauseAfter(SOON);
-        server.sessions().resolve(key("pinned"), SPEC.withIdle(quick)).close();
+        server.sessions().resolve(key("pinned"), SPEC).close();
         server.sessions().pin(key("pinned"), true);
+        server.sessions().idle(key("pinned"), quick);
         Instant later = Instant.now().plus(SOON.multipliedBy(4));
         await("long after", () -> Instant.now().isAfter(later));
         server.sessions().sweep();
@@ -90,8 +99,9 @@ class IdleLadderTest {
     @Test
     void aRunningJobHoldsItsSessionUp() {
         IdlePolicy quick = IdlePolicy.NEVER.pauseAfter(SOON);
-        server.sessions().resolve(key("job"), SPEC.withIdle(quick)).close();
+        server.sessions().resolve(key("job"), SPEC).close();
         execute("INSERT INTO jobs (id, tenant, session, state) VALUES ('j1', 'default', 'job', 'running')");
+        server.sessions().idle(key("job"), quick);
         Instant later = Instant.now().plus(SOON.multipliedBy(4));
         await("long after", () -> Instant.now().isAfter(later));
         server.sessions().sweep();

@@ -298,7 +298,7 @@ class KillTest {
 
     /** One that could not be brought up is tried again after a while, and says when. */
     private static Session resolve(KillServer server, String id) throws InterruptedException {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
         while (true) {
             try {
                 return server.sessions().resolve(TestingSessions.key(id), TestingSessions.SPEC);

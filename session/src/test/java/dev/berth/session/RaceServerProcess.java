@@ -95,7 +95,7 @@ final class RaceServerProcess {
     /** Lets it end in good order. */
     void end() throws InterruptedException {
         requests.close();
-        if (!process.waitFor(20, TimeUnit.SECONDS)) {
+        if (!process.waitFor(60, TimeUnit.SECONDS)) {
             kill();
             throw new AssertionError("a server did not end");
         }

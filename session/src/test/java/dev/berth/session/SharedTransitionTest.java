@@ -125,7 +125,7 @@ class SharedTransitionTest {
     }
 
     @Test
-    void aSessionThatIsHeldStaysUpWhenItHadToBeLookedAtAgain() {
+    void aSessionThatIsHeldStaysUpWhenItHadToBeLookedAtAgain() throws Exception {
         mayGoOn.countDown();
         SessionSpec restless = SPEC.withIdle(IdlePolicy.NEVER.pauseAfter(Duration.ZERO));
         try (Session stream = sessions.resolve(key("held"), restless)) {
@@ -135,7 +135,9 @@ class SharedTransitionTest {
             assertThat(stream.sandbox().state()).isEqualTo(SandboxState.RUNNING);
         }
         sessions.sweep();
-        assertThat(sessions.find(key("held")).orElseThrow().state()).isEqualTo(SessionState.PAUSED);
+        RaceTest.await(
+                "the session is paused",
+                () -> sessions.find(key("held")).orElseThrow().state() == SessionState.PAUSED);
     }
 
     @Test

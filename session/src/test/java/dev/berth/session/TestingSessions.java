@@ -62,7 +62,7 @@ public final class TestingSessions implements AutoCloseable {
     private Sessions open() {
         SessionsConfig config = SessionsConfig.of(machine.data().resolve("spool"))
                 .withIntervals(Duration.ofMillis(200), Duration.ofSeconds(60), Duration.ofMinutes(10))
-                .withHealth(Duration.ofSeconds(1), Duration.ofMillis(100), Duration.ofSeconds(20));
+                .withHealth(Duration.ofSeconds(5), Duration.ofMillis(100), Duration.ofSeconds(60));
         return Sessions.open(
                 configure.apply(config),
                 around.apply(machine.provider()),

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Copying many files into the workspace, from friends and others. */
-@Timeout(value = 2, unit = TimeUnit.MINUTES)
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
 class FileCopyTest {
     private static TestingWorkspace testing;
     private static Workspace workspace;

@@ -13,7 +13,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(120)
+@Timeout(300)
 final class InterpreterRestartTest {
     @Test
     void keepsStateWhenTheServerIsRestarted() {

@@ -11,6 +11,7 @@ import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.local.template.TestingTemplates;
 import dev.berth.session.Session;
 import dev.berth.session.TestingSessions;
+import java.io.ByteArrayInputStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -28,7 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-@Timeout(120)
+@Timeout(300)
 final class InterpreterTest {
     private static final Duration SHORT = Duration.ofSeconds(2);
 
@@ -209,7 +210,8 @@ final class InterpreterTest {
     void refusesACallThatWaitedInVain() throws Exception {
         try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
             python("1");
-            Future<ExecuteResult> long_ = threads.submit(() -> python("import time; open('on', 'w'); time.sleep(6)"));
+            Future<ExecuteResult> long_ = threads.submit(() ->
+                    python("import os, time; open('on', 'w')\nwhile not os.path.exists('off'): time.sleep(0.02)"));
             while (!session.sandbox().files().exists("/workspace/on")) {
                 Thread.sleep(20);
             }
@@ -217,15 +219,24 @@ final class InterpreterTest {
                     .isInstanceOfSatisfying(
                             SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.CONFLICT))
                     .hasMessageContaining("busy");
+            session.sandbox().files().write("/workspace/off", new ByteArrayInputStream(new byte[0]));
             assertThat(long_.get().run().ok()).isTrue();
         }
     }
 
     @Test
     void doesNotMixUpWhatIsPrintedBetweenCallsWithACall() throws Exception {
-        python("import threading, time\n"
-                + "t = threading.Thread(target=lambda: (time.sleep(0.3), print('late', flush=True)))\nt.start()");
-        Thread.sleep(1000);
+        python("""
+                import threading, time
+                def late():
+                    time.sleep(0.3)
+                    print('late', flush=True)
+                    open('said', 'w')
+                threading.Thread(target=late).start()
+                """);
+        while (!session.sandbox().files().exists("/workspace/said")) {
+            Thread.sleep(20);
+        }
         assertThat(python("print('now')").run().stdout()).isEqualTo("now\n");
     }
 

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(120)
+@Timeout(300)
 final class RunnerTest {
     private static RunFixture fixture;
     private Session session;
@@ -148,13 +148,13 @@ final class RunnerTest {
     @Test
     void hasThePartialOutputOfACommandThatRanOutOfTime() {
         RunResult result =
-                fixture.bash(session, "echo before; echo err >&2; sleep 60; echo after", Duration.ofMillis(700));
+                fixture.bash(session, "echo before; echo err >&2; sleep 60; echo after", Duration.ofSeconds(2));
         assertThat(result.timedOut()).isTrue();
         assertThat(result.exitCode()).isEqualTo(124);
         assertThat(result.ok()).isFalse();
         assertThat(result.stdout()).isEqualTo("before\n");
         assertThat(result.stderr()).isEqualTo("err\n");
-        assertThat(result.duration()).isBetween(Duration.ofMillis(700), Duration.ofSeconds(20));
+        assertThat(result.duration()).isBetween(Duration.ofSeconds(2), Duration.ofSeconds(50));
     }
 
     @Test
@@ -173,13 +173,13 @@ final class RunnerTest {
         RunResult result = fixture.bash(session, "sleep 2001 & echo started");
         assertThat(result.stdout()).isEqualTo("started\n");
         assertThat(result.ok()).isTrue();
-        assertThat(result.duration()).isLessThan(Duration.ofSeconds(20));
+        assertThat(result.duration()).isLessThan(Duration.ofSeconds(50));
         assertThat(running("sleep 2001")).isEqualTo(1);
     }
 
     @Test
     void doesNotWaitForABackgroundProcessThatKeepsPrinting() {
-        RunResult result = fixture.bash(session, "yes noise & echo started >&2", Duration.ofSeconds(20));
+        RunResult result = fixture.bash(session, "yes noise & echo started >&2", Duration.ofSeconds(50));
         assertThat(result.timedOut()).isFalse();
         assertThat(result.stderr()).isEqualTo("started\n");
         assertThat(session.sandbox().commands()).isEmpty();
@@ -189,7 +189,8 @@ final class RunnerTest {
     void keepsAHugeOutputOutOfMemoryAndReadableById() {
         System.gc();
         long before = used();
-        RunResult result = fixture.bash(session, "head -c 200000000 /dev/zero | tr '\\0' x; echo; echo end");
+        RunResult result = fixture.bash(
+                session, "head -c 200000000 /dev/zero | tr '\\0' x; echo; echo end", Duration.ofSeconds(200));
         assertThat(result.ok()).isTrue();
         assertThat(result.truncated()).isTrue();
         assertThat(result.limitsHit()).containsExactly(Limit.OUTPUT);
@@ -285,7 +286,7 @@ final class RunnerTest {
             Thread.sleep(20);
         }
         caller.interrupt();
-        assertThat(over.await(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(over.await(60, TimeUnit.SECONDS)).isTrue();
         assertThat(thrown.get()).isInstanceOf(SandboxException.class);
         assertThat(running("sleep 3001")).isZero();
         assertThat(session.sandbox().commands()).isEmpty();

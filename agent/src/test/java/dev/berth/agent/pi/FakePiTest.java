@@ -221,7 +221,7 @@ class FakePiTest {
             Thread other = Thread.ofVirtual().start(() -> agent.say("one"));
             place.heard.ended();
             assertThat(failure(ErrorCode.UNAVAILABLE, () -> agent.say("two"))).hasMessageContaining("second");
-            assertThat(other.join(Duration.ofSeconds(30))).isTrue();
+            assertThat(other.join(Duration.ofSeconds(60))).isTrue();
         } catch (InterruptedException e) {
             throw new AssertionError(e);
         }
@@ -242,7 +242,7 @@ class FakePiTest {
                 signal.signal(signal.SIGTERM, signal.SIG_IGN)
                 print('nothing to say', file=sys.stderr, flush=True)
                 time.sleep(1000)
-                """).patience(Duration.ofSeconds(1))) {
+                """).patience(Duration.ofSeconds(4))) {
             assertThat(failure(ErrorCode.TIMEOUT, place::start)).hasMessageContaining("nothing to say");
             assertThat(place.sandbox
                             .run(dev.berth.sandbox.Command.of("pgrep", "python3"))
@@ -304,7 +304,7 @@ class FakePiTest {
                 request = next(requests())
                 state(request)
                 time.sleep(1000)
-                """).patience(Duration.ofSeconds(2));
+                """).patience(Duration.ofSeconds(5));
                 Agent agent = place.start()) {
             assertThat(failure(ErrorCode.TIMEOUT, () -> agent.say("hello"))).hasMessageContaining("'prompt'");
         }

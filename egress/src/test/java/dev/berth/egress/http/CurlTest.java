@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-@Timeout(60)
+@Timeout(300)
 class CurlTest {
     private World world;
     private Origin origin;
@@ -73,7 +73,7 @@ class CurlTest {
 
         assertThat(output).contains("got 100000 " + "*".repeat(VALUE.length())).doesNotContain(VALUE);
         assertThat(output).contains(version.equals("--http2") ? "HTTP/2 200" : "HTTP/1.1 200 OK");
-        assertThat(keys.poll(5, TimeUnit.SECONDS)).isEqualTo(VALUE);
+        assertThat(keys.poll(60, TimeUnit.SECONDS)).isEqualTo(VALUE);
     }
 
     @ParameterizedTest

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-@Timeout(60)
+@Timeout(300)
 class SecretsInRequestsTest {
     private World world;
     private Origin origin;
@@ -63,7 +63,7 @@ class SecretsInRequestsTest {
     }
 
     private String seen() throws InterruptedException {
-        String request = seen.poll(10, TimeUnit.SECONDS);
+        String request = seen.poll(60, TimeUnit.SECONDS);
         assertThat(request).as("what the server saw").isNotNull();
         return request;
     }
@@ -103,7 +103,7 @@ class SecretsInRequestsTest {
         assertThat(answer.body()).isEqualTo("fine");
         assertThat(answer.version()).isEqualTo(version);
         assertThat(World.parsed(seen())).containsEntry("x-api-key", VALUE);
-        assertThat(world.policy.uses.poll(10, TimeUnit.SECONDS))
+        assertThat(world.policy.uses.poll(60, TimeUnit.SECONDS))
                 .isEqualTo(new Use(
                         "KEY", dev.berth.egress.policy.Target.of("api.test", origin.port()), "GET", "/v1", 200));
     }

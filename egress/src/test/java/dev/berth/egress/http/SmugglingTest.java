@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-@Timeout(60)
+@Timeout(300)
 class SmugglingTest {
     private World world;
     private Origin origin;
@@ -120,7 +120,8 @@ class SmugglingTest {
                         socket,
                         "GET http://api.test:" + port + path + " HTTP/1.1\r\nHost: api.test:" + port + "\r\n\r\n");
                 assertThat(RawHttp.head(socket)).as(path).startsWith("HTTP/1.1 200");
-                assertThat(lines.poll(5, java.util.concurrent.TimeUnit.SECONDS)).isEqualTo("GET " + path + " HTTP/1.1");
+                assertThat(lines.poll(60, java.util.concurrent.TimeUnit.SECONDS))
+                        .isEqualTo("GET " + path + " HTTP/1.1");
             }
         }
     }

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
+@Timeout(300)
 class WebSocketTest {
     private World world;
     private final BlockingQueue<String> heads = new LinkedBlockingQueue<>();
@@ -90,7 +90,7 @@ class WebSocketTest {
         try (Socket socket = world.dialTls("api.test", port)) {
             converse(socket, port);
         }
-        assertThat(heads.poll(5, TimeUnit.SECONDS)).contains("Authorization: Bearer " + World.VALUE);
+        assertThat(heads.poll(60, TimeUnit.SECONDS)).contains("Authorization: Bearer " + World.VALUE);
         assertThat(world.policy.visit().refused()).isEmpty();
     }
 
@@ -129,7 +129,7 @@ class WebSocketTest {
                             + "\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAAA\r\n\r\n");
             assertThat(RawHttp.message(socket)).endsWith("ok");
         }
-        assertThat(heads.poll(5, TimeUnit.SECONDS))
+        assertThat(heads.poll(60, TimeUnit.SECONDS))
                 .doesNotContainIgnoringCase("h2c")
                 .doesNotContainIgnoringCase("http2-");
     }

@@ -108,7 +108,7 @@ final class World implements AutoCloseable {
         }
 
         Visit visit() throws InterruptedException {
-            Visit visit = visits.poll(10, TimeUnit.SECONDS);
+            Visit visit = visits.poll(60, TimeUnit.SECONDS);
             if (visit == null) {
                 throw new AssertionError("nothing was told");
             }
@@ -313,7 +313,7 @@ final class World implements AutoCloseable {
     /** A connection to the proxy. */
     Socket dial() throws IOException {
         Socket socket = new Socket(InetAddress.getLoopbackAddress(), proxyPort());
-        socket.setSoTimeout(20_000);
+        socket.setSoTimeout(60_000);
         return socket;
     }
 

@@ -54,7 +54,7 @@ public final class Inside implements AutoCloseable {
     public Socket connect() {
         try {
             Socket socket = new Socket(door.getInetAddress(), port());
-            socket.setSoTimeout(20_000);
+            socket.setSoTimeout(60_000);
             socket.setTcpNoDelay(true);
             return socket;
         } catch (IOException e) {

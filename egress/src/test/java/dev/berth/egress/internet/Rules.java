@@ -48,7 +48,7 @@ public final class Rules implements Policy {
 
     /** The next visit that is told, for which this waits. */
     public Visit visit() throws InterruptedException {
-        Visit visit = visits.poll(20, TimeUnit.SECONDS);
+        Visit visit = visits.poll(60, TimeUnit.SECONDS);
         if (visit == null) {
             throw new AssertionError("no visit was told");
         }
@@ -57,7 +57,7 @@ public final class Rules implements Policy {
 
     /** The next use of a secret that is told, for which this waits. */
     public Use use() throws InterruptedException {
-        Use use = uses.poll(20, TimeUnit.SECONDS);
+        Use use = uses.poll(60, TimeUnit.SECONDS);
         if (use == null) {
             throw new AssertionError("no use of a secret was told");
         }

@@ -147,7 +147,7 @@ final class Shop implements AutoCloseable {
         liveHalfway = 0;
         for (int n = body.read(buffer); n >= 0; n = body.read(buffer)) {
             total += n;
-            if (total > 500_000_000 && liveHalfway == 0) {
+            if (total > 128 << 20 && liveHalfway == 0) {
                 liveHalfway = live();
             }
         }
@@ -160,7 +160,7 @@ final class Shop implements AutoCloseable {
         OutputStream body = exchange.getResponseBody();
         body.write("data: one\n\n".getBytes(StandardCharsets.UTF_8));
         body.flush();
-        boolean acknowledged = seen.await(20, TimeUnit.SECONDS);
+        boolean acknowledged = seen.await(60, TimeUnit.SECONDS);
         body.write(
                 ("data: " + (acknowledged ? "two" : "nobody saw the first") + "\n\n").getBytes(StandardCharsets.UTF_8));
     }

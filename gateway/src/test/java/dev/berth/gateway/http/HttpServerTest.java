@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** How the server listens and how it stops, whatever it is asked. */
-@Timeout(60)
+@Timeout(300)
 class HttpServerTest {
     @TempDir
     private static Path directory;
@@ -149,15 +149,15 @@ class HttpServerTest {
             CompletableFuture<HttpResponse<String>> running =
                     client.sendAsync(request(scheme, port, "/healthz"), HttpResponse.BodyHandlers.ofString());
             try {
-                assertThat(arrived.await(20, TimeUnit.SECONDS)).isTrue();
+                assertThat(arrived.await(60, TimeUnit.SECONDS)).isTrue();
                 CompletableFuture<Void> stopping = CompletableFuture.runAsync(server::close);
                 awaitRefusal(scheme, port);
                 assertThat(running).isNotDone();
                 assertThat(stopping).isNotDone();
                 mayGoOn.countDown();
-                assertThat(running.get(20, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+                assertThat(running.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
                 assertThat(running.get().body()).contains("finished");
-                stopping.get(20, TimeUnit.SECONDS);
+                stopping.get(60, TimeUnit.SECONDS);
             } finally {
                 mayGoOn.countDown();
             }
@@ -166,7 +166,7 @@ class HttpServerTest {
 
     /** Asks as somebody new until there is no good answer any more. */
     private static void awaitRefusal(String scheme, int port) throws Exception {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
         while (isTaken(scheme, port)) {
             assertThat(System.nanoTime()).as("new requests are still taken").isLessThan(deadline);
         }

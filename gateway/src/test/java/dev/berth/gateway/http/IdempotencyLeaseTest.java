@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A request that takes long, and those who repeat it meanwhile. */
-@Timeout(60)
+@Timeout(300)
 class IdempotencyLeaseTest {
     private final CountDownLatch arrived = new CountDownLatch(1);
     private final CountDownLatch mayGoOn = new CountDownLatch(1);
@@ -77,7 +77,7 @@ class IdempotencyLeaseTest {
                 CompletableFuture<HttpResponse<String>> first =
                         client.sendAsync(request, HttpResponse.BodyHandlers.ofString());
                 try {
-                    assertThat(arrived.await(20, TimeUnit.SECONDS)).isTrue();
+                    assertThat(arrived.await(60, TimeUnit.SECONDS)).isTrue();
                     assertThat(database.<Integer>query(handle -> handle.createUpdate(
                                             "UPDATE idempotency_keys SET running_until = now() - interval '1 second'")
                                     .execute()))
@@ -88,7 +88,7 @@ class IdempotencyLeaseTest {
                 } finally {
                     mayGoOn.countDown();
                 }
-                assertThat(first.get(20, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
+                assertThat(first.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(201);
                 HttpResponse<String> third = client.send(request, HttpResponse.BodyHandlers.ofString());
                 assertThat(third.body()).isEqualTo(first.get().body());
                 assertThat(runs).hasValue(1);

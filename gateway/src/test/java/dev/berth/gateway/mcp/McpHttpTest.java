@@ -27,7 +27,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** What the server makes of clients that do not keep to the protocol, or may not use it. Needs root and crun. */
-@Timeout(120)
+@Timeout(300)
 class McpHttpTest {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static final String INITIALIZE = """

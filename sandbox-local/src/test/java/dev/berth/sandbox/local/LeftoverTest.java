@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Two providers on one data directory, and what one of them left as if it had been killed. Needs root and crun. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LeftoverTest {
     private final TestMachine machine = new TestMachine(RuntimeKind.CRUN);
     private final LocalProvider living = machine.provider();

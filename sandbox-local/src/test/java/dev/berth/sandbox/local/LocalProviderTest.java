@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** What the local provider promises beyond the contract. Needs root and crun. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@Timeout(value = 2, unit = TimeUnit.MINUTES)
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
 class LocalProviderTest {
     private final TestMachine machine = new TestMachine(RuntimeKind.CRUN);
 

@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Sandboxes that reach the public internet, and nothing else. Needs root, crun, nftables and iproute2. */
-@Timeout(value = 3, unit = TimeUnit.MINUTES)
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
 class OpenNetworkTest {
     /** Prints what a server answers to a line, or how it could not be asked. */
     private static final String ASK = """
@@ -75,8 +75,8 @@ class OpenNetworkTest {
             s.sendall((sys.argv[2] + '\\n').encode())
             got = 0
             try:
-                while got < int(sys.argv[2]):
-                    got += len(s.recv(65536))
+                while got < int(sys.argv[2]) and (some := s.recv(65536)):
+                    got += len(some)
             except OSError:
                 pass
             print(got)
@@ -193,7 +193,8 @@ class OpenNetworkTest {
                     .isEqualTo("ready");
             assertThat(ask(one, address(other), 8000, "x")).isEqualTo(REFUSED);
             // Nor does anybody on the machine.
-            assertThat(python("import socket; print(socket.socket().connect_ex(('" + address(other) + "', 8000)))"))
+            assertThat(python("import socket; s = socket.socket(); s.settimeout(4); print(s.connect_ex(('"
+                            + address(other) + "', 8000)))"))
                     .isNotEqualTo("0");
         }
     }
@@ -387,7 +388,7 @@ class OpenNetworkTest {
         Sandbox sandbox = open("dead");
         LocalSandbox local = (LocalSandbox) sandbox;
         machine.provider().machine().cgroups().of(local.box().name()).kill(java.time.Duration.ofSeconds(10));
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
         while (!links().isEmpty() && System.nanoTime() < deadline) {
             Thread.onSpinWait();
         }
@@ -454,7 +455,7 @@ class OpenNetworkTest {
     void oneOfTheWarmPoolIsConnectedWhenItIsClaimed() throws IOException {
         machine.provider().close();
         machine.reopenWith(machine.config().withWarm(java.util.Map.of("host", 1)));
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
         while (machine.provider().warm("host") == 0 && System.nanoTime() < deadline) {
             Thread.onSpinWait();
         }

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Packing on this machine: what overlayfs and a sandbox can have in their files. Needs root, crun and python3. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class PackTest {
     private static final long MIB = 1 << 20;
 

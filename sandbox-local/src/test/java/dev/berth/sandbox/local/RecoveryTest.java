@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What is there after the server was killed with -9, or went in peace. Needs root and crun. */
-@Timeout(value = 3, unit = TimeUnit.MINUTES)
+@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RecoveryTest {
     private static final SandboxId SURVIVOR = new SandboxId("survivor");
 
@@ -140,7 +140,7 @@ class RecoveryTest {
         try {
             readyLine(server);
             try (LocalProvider living = LocalProvider.open(config)) {
-                long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+                long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(4);
                 while (System.nanoTime() < end) {
                     living.sweep();
                     assertThat(server.isAlive()).as("the server goes on").isTrue();

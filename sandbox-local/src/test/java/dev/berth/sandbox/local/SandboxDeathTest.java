@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What callers see when somebody on the machine kills a sandbox behind the server's back. Needs root and the runtimes. */
-@Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SandboxDeathTest {
     @ParameterizedTest
     @EnumSource(RuntimeKind.class)
@@ -40,7 +40,7 @@ class SandboxDeathTest {
             assertThat(sandbox.ready()).isTrue();
             Processes.kill(firstProcess(machine, sandbox, runtime));
 
-            assertGone(() -> waiting.await(Duration.ofSeconds(20)));
+            assertGone(() -> waiting.await(Duration.ofSeconds(60)));
             assertGone(() -> read.stdout().read());
             awaitStopped(sandbox);
             assertThat(sandbox.ready()).isFalse();
@@ -58,7 +58,7 @@ class SandboxDeathTest {
     }
 
     private static void awaitStopped(Sandbox sandbox) throws InterruptedException {
-        Instant deadline = Instant.now().plusSeconds(20);
+        Instant deadline = Instant.now().plusSeconds(60);
         while (sandbox.state() != SandboxState.STOPPED) {
             assertThat(Instant.now()).as("state " + sandbox.state()).isBefore(deadline);
             TimeUnit.MILLISECONDS.sleep(5);

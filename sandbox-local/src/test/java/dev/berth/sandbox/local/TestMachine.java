@@ -9,12 +9,17 @@ import dev.berth.sandbox.local.linux.Mounts;
 import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.sandbox.local.store.StoreKind;
 import java.io.IOException;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A data directory of its own for a test, with a provider on it. Closing it checks that the provider left nothing behind
@@ -107,7 +112,7 @@ public final class TestMachine implements AutoCloseable {
         assertThat(Mounts.all()).as("mounts").noneMatch(mount -> mount.target().startsWith(data));
         assertThat(data.resolve("boxes")).as("boxes").isEmptyDirectory();
         assertThat(data.resolve("ids")).as("names").isEmptyDirectory();
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
         while (processes(data) > 0 && System.nanoTime() < deadline) {
             Thread.onSpinWait();
         }
@@ -117,12 +122,27 @@ public final class TestMachine implements AutoCloseable {
 
     /** In every hierarchy there is, whether or not we have anything to do with it. */
     private static List<Path> cgroups(Path data) throws IOException {
-        try (Stream<Path> all = Files.find(
-                Path.of("/sys/fs/cgroup"),
-                4,
-                (path, attributes) -> attributes.isDirectory() && path.endsWith(LocalProvider.group(data)))) {
-            return all.toList();
-        }
+        List<Path> found = new ArrayList<>();
+        Files.walkFileTree(Path.of("/sys/fs/cgroup"), Set.of(), 4, new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult preVisitDirectory(Path path, BasicFileAttributes attributes) {
+                if (path.endsWith(LocalProvider.group(data))) {
+                    found.add(path);
+                }
+                return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult visitFileFailed(Path path, IOException e) {
+                return FileVisitResult.CONTINUE; // somebody else's, which went away meanwhile
+            }
+
+            @Override
+            public FileVisitResult postVisitDirectory(Path path, @Nullable IOException e) {
+                return FileVisitResult.CONTINUE;
+            }
+        });
+        return found;
     }
 
     /** The boxes that have a cgroup, whether or not there is a box. */

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Sandboxes that wait for an owner. Needs root and crun. */
-@Timeout(value = 2, unit = TimeUnit.MINUTES)
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
 class WarmPoolTest {
     @Test
     void handsOutAWaitingSandboxBoundToItsNewOwner() throws Exception {

@@ -102,7 +102,7 @@ final class Follower {
         synchronized (lock) {
             left = true;
             if (current != null) {
-                current.close();
+                stopReading(current);
             }
         }
         woken.release();
@@ -210,7 +210,6 @@ final class Follower {
     private boolean read(Job job, RunningCommand command) throws InterruptedException {
         synchronized (lock) {
             if (left) {
-                command.close();
                 return true;
             }
             current = command;
@@ -224,12 +223,12 @@ final class Follower {
         try {
             ours = copy(command.stdout(), "stdout", job, job.stdoutEnd());
         } catch (IOException e) {
-            command.close();
+            letGo(command);
             await(errors);
             throw failure(e);
         }
         if (!ours || !await(errors)) {
-            command.close();
+            letGo(command);
             return true;
         }
         Exit exit = command.await();
@@ -241,6 +240,24 @@ final class Follower {
             command.close(); // not before: until then the sandbox is the only one who knows
         }
         return true;
+    }
+
+    /** What has ended is forgotten by closing it, so the next server is left one that is not closed. */
+    private void letGo(RunningCommand command) {
+        if (left()) {
+            stopReading(command);
+        } else {
+            command.close();
+        }
+    }
+
+    private void stopReading(RunningCommand command) {
+        try {
+            command.stdout().close();
+            command.stderr().close();
+        } catch (IOException e) {
+            LOG.atDebug().addKeyValue("job", id).setCause(e).log("job.leave.failed");
+        }
     }
 
     private boolean copy(InputStream stream, String name, Job job, long from) throws IOException, InterruptedException {

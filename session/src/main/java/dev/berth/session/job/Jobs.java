@@ -152,11 +152,11 @@ public final class Jobs implements AutoCloseable {
             follower.launch(command);
             return job;
         } catch (RuntimeException e) {
+            if (written) {
+                settleFailedLaunch(id, e); // while it has a follower, or it might be taken for one that nobody follows
+            }
             followers.remove(id);
             follower.cancel();
-            if (written) {
-                settleFailedLaunch(id, e);
-            }
             throw e;
         }
     }

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Files of real sandboxes that become artifacts. Needs root and crun. */
-@Timeout(120)
+@Timeout(300)
 final class ArtifactsTest {
     private final AtomicReference<Instant> now = new AtomicReference<>(Instant.parse("2026-01-01T00:00:00Z"));
     private TestingSessions berth;

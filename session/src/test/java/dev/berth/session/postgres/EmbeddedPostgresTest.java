@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Runs real PostgreSQL servers. Needs root, as it is about giving up root. */
-@Timeout(value = 3, unit = TimeUnit.MINUTES)
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
 class EmbeddedPostgresTest {
     private final Path data = TestingPostgres.newDirectory();
     private final Path directory = data.resolve("postgres");
@@ -318,7 +318,7 @@ class EmbeddedPostgresTest {
             assertThatThrownBy(() -> DriverManager.getConnection(
                             url.replaceFirst(":\\d+/", ":" + port + "/") + "&sslmode=disable", "berth", password))
                     .isInstanceOf(SQLException.class);
-            assertThat(heard.get(30, TimeUnit.SECONDS)).contains("berth").doesNotContain(password);
+            assertThat(heard.get(60, TimeUnit.SECONDS)).contains("berth").doesNotContain(password);
         }
     }
 

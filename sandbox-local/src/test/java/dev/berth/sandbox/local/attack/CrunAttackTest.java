@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** The attacks on crun's sandboxes. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class CrunAttackTest implements SystemCallAttacks, FileAttacks, SandboxAttacks {
     private Siege siege;
 

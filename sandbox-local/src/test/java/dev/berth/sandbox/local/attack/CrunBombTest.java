@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** The bombs in crun's sandboxes. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class CrunBombTest implements Bombs {
     private Siege siege;
 

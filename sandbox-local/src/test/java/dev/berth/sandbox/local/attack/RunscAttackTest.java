@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** The attacks on runsc's sandboxes. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RunscAttackTest implements SystemCallAttacks, FileAttacks, SandboxAttacks {
     private Siege siege;
 

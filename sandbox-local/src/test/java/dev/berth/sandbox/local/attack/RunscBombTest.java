@@ -13,7 +13,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 /** The bombs in runsc's sandboxes. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @ExtendWith(SkippedTests.class)
-@Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RunscBombTest implements Bombs {
     private Siege siege;
 

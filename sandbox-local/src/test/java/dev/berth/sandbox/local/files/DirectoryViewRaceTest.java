@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A process swaps a directory in the view with a link to one beside the view, as fast as it can. */
-@Timeout(120)
+@Timeout(300)
 class DirectoryViewRaceTest {
     private static final int ROUNDS = 2000;
     private static final String SECRET = "of the rest of the sandbox";

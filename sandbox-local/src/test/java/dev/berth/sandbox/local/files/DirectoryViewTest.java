@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A view of one directory: everything works in it, and nothing leads out of it into the rest of the sandbox. */
-@Timeout(60)
+@Timeout(300)
 class DirectoryViewTest {
     @TempDir
     private Path directory;
@@ -91,7 +91,7 @@ class DirectoryViewTest {
         var events = new LinkedBlockingQueue<FileEvent>();
         try (var _ = view.watch("sub", true, events::add)) {
             view.write("sub/file", bytes("x"));
-            assertThat(events.poll(10, TimeUnit.SECONDS)).isEqualTo(new FileEvent(FileEvent.Kind.CREATED, "sub/file"));
+            assertThat(events.poll(60, TimeUnit.SECONDS)).isEqualTo(new FileEvent(FileEvent.Kind.CREATED, "sub/file"));
         }
         sandbox.sh("ln -s /beside home/user/ws/out");
         sandbox.assertFails(ErrorCode.DENIED, () -> view.watch("out", true, events::add));

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a sandbox may plant to have the server read, change or wait for something of the host. */
-@Timeout(60)
+@Timeout(300)
 class HostileFilesTest {
     @TempDir
     private Path directory;

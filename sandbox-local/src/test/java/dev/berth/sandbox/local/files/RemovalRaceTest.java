@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A removal walks down a tree while the sandbox moves the directories it stands in. */
-@Timeout(120)
+@Timeout(300)
 class RemovalRaceTest {
     private static final int ROUNDS = 500;
 

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
  *
  * <p>An operation may fail or see either state; it must not touch what is outside.
  */
-@Timeout(120)
+@Timeout(300)
 class SwapRaceTest {
     private static final int ROUNDS = 2000;
 

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-@Timeout(60)
+@Timeout(300)
 class WatchTest {
     @TempDir
     private Path directory;
@@ -49,7 +49,7 @@ class WatchTest {
     }
 
     private FileEvent next() throws InterruptedException {
-        FileEvent event = events.poll(20, TimeUnit.SECONDS);
+        FileEvent event = events.poll(60, TimeUnit.SECONDS);
         assertThat(event).as("an event").isNotNull();
         return event;
     }

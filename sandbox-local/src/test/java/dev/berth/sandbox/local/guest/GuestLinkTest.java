@@ -39,7 +39,7 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 
 /** A hostile guest at the control socket: the connection is closed, and the link goes on with the next good one. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class GuestLinkTest {
     private static final String TOKEN = "the-right-token";
     /** The first id that a guest gives to a connection it accepts. */
@@ -91,7 +91,7 @@ class GuestLinkTest {
     private RunningCommand start(FakeGuest guest) throws Exception {
         FutureTask<RunningCommand> starting = async(() -> link.start(command(), Set::of));
         guest.started(guest.await(Wire.START).id);
-        return starting.get(10, TimeUnit.SECONDS);
+        return starting.get(60, TimeUnit.SECONDS);
     }
 
     private static <T> FutureTask<T> async(Callable<T> task) {
@@ -391,7 +391,7 @@ class GuestLinkTest {
             int id = guest.await(Wire.START).id;
             guest.exited(id, 5, 0);
             guest.started(id);
-            try (RunningCommand command = starting.get(10, TimeUnit.SECONDS)) {
+            try (RunningCommand command = starting.get(60, TimeUnit.SECONDS)) {
                 assertThat(command.await().code()).isEqualTo(5);
             }
         }
@@ -529,7 +529,7 @@ class GuestLinkTest {
             FutureTask<Connection> dialling = async(() -> link.dial(80));
             int id = guest.await(Wire.DIAL).id;
             guest.send(frame(Wire.DIALED, id));
-            try (Connection connection = dialling.get(10, TimeUnit.SECONDS)) {
+            try (Connection connection = dialling.get(60, TimeUnit.SECONDS)) {
                 // For a command of that id, which there is none of: ignored.
                 guest.output(id, 0, "x");
                 byte[] window = new byte[200_000];
@@ -548,7 +548,7 @@ class GuestLinkTest {
             FutureTask<Connection> dialling = async(() -> link.dial(80));
             int id = guest.await(Wire.DIAL).id;
             guest.send(frame(Wire.DIALED, id));
-            try (Connection connection = dialling.get(10, TimeUnit.SECONDS)) {
+            try (Connection connection = dialling.get(60, TimeUnit.SECONDS)) {
                 OutputStream output = connection.output();
                 output.write(1);
                 guest.send(frame(Wire.DATA_TAKEN, id).u64(2));
@@ -564,7 +564,7 @@ class GuestLinkTest {
             FutureTask<List<CommandInfo>> listing = async(() -> link.commands());
             guest.await(Wire.LIST);
             guest.send(listed(1).string("tag").string("sleep 1"));
-            assertThat(listing.get(10, TimeUnit.SECONDS))
+            assertThat(listing.get(60, TimeUnit.SECONDS))
                     .extracting(CommandInfo::tag)
                     .containsExactly("tag");
         }
@@ -600,7 +600,7 @@ class GuestLinkTest {
             assertThat(guest.await(Wire.LISTEN).u16()).isZero();
             assertThat(changing.isDone()).isFalse();
             guest.listening(0, 0);
-            assertThat(changing.get(10, TimeUnit.SECONDS)).isTrue();
+            assertThat(changing.get(60, TimeUnit.SECONDS)).isTrue();
         }
         try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN, 2)) {
             assertThat(guest.await(Wire.LISTEN).u16()).isZero();
@@ -617,7 +617,7 @@ class GuestLinkTest {
             });
             assertThat(guest.await(Wire.LISTEN).u16()).isEqualTo(PORT);
             guest.listening(PORT, 98);
-            assertThatThrownBy(() -> changing.get(10, TimeUnit.SECONDS))
+            assertThatThrownBy(() -> changing.get(60, TimeUnit.SECONDS))
                     .hasRootCauseInstanceOf(SandboxException.class)
                     .hasStackTraceContaining("a program in the sandbox listens on port 3128");
         }
@@ -638,7 +638,7 @@ class GuestLinkTest {
             Wire.In next = guest.receive();
             assertThat(next.type).isEqualTo(Wire.START);
             guest.started(next.id);
-            starting.get(10, TimeUnit.SECONDS).close();
+            starting.get(60, TimeUnit.SECONDS).close();
         }
     }
 
@@ -658,7 +658,7 @@ class GuestLinkTest {
             guest.accepted(ACCEPTED);
             guest.data(ACCEPTED, "from inside");
             guest.send(frame(Wire.CLOSED, ACCEPTED).u32(0));
-            assertThat(read.poll(10, TimeUnit.SECONDS)).isEqualTo("from inside");
+            assertThat(read.poll(60, TimeUnit.SECONDS)).isEqualTo("from inside");
             assertThat(link.idle()).isFalse();
             finish.countDown();
             assertThat(guest.await(Wire.CLOSE).id).isEqualTo(ACCEPTED);
@@ -681,14 +681,14 @@ class GuestLinkTest {
             FutureTask<List<CommandInfo>> listing = async(link::commands);
             guest.await(Wire.LIST);
             guest.send(frame(Wire.PROCESSES, 0).u32(0));
-            assertThat(listing.get(10, TimeUnit.SECONDS)).isEmpty();
+            assertThat(listing.get(60, TimeUnit.SECONDS)).isEmpty();
         }
         try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN, 2)) {
-            assertThat(ends.poll(10, TimeUnit.SECONDS)).contains("connected anew");
+            assertThat(ends.poll(60, TimeUnit.SECONDS)).contains("connected anew");
             guest.accepted(ACCEPTED + 1);
             guest.data(ACCEPTED + 1, "x");
             guest.listening(0, 0);
-            assertThat(ends.poll(10, TimeUnit.SECONDS)).contains("network was changed");
+            assertThat(ends.poll(60, TimeUnit.SECONDS)).contains("network was changed");
         }
     }
 
@@ -711,7 +711,7 @@ class GuestLinkTest {
             assertThat(command.stdout().read()).isEqualTo('x');
             link.cut();
             assertThat(guest.await(Wire.CLOSE).id).isEqualTo(ACCEPTED);
-            assertThat(ends.poll(10, TimeUnit.SECONDS)).contains("network was changed");
+            assertThat(ends.poll(60, TimeUnit.SECONDS)).contains("network was changed");
             guest.output(command.id(), 1, "y");
             assertThat(command.stdout().read()).isEqualTo('y');
         }

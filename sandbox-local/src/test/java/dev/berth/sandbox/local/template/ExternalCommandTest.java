@@ -32,7 +32,7 @@ class ExternalCommandTest {
 
         assertThat(ended.timedOut()).isTrue();
         assertThat(ended.ok()).isFalse();
-        assertThat(Duration.ofNanos(System.nanoTime() - started)).isLessThan(Duration.ofSeconds(5));
+        assertThat(Duration.ofNanos(System.nanoTime() - started)).isLessThan(Duration.ofSeconds(60));
     }
 
     @Test

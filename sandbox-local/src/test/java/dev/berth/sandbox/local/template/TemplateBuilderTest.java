@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Builds small templates on top of host, with real containers. */
-@Timeout(120)
+@Timeout(300)
 class TemplateBuilderTest {
     @TempDir
     Path dir;
@@ -354,8 +354,8 @@ class TemplateBuilderTest {
 
         thread.interrupt();
 
-        assertThat(thread.join(Duration.ofSeconds(20))).isTrue();
-        assertThat(failure.get(1, TimeUnit.SECONDS)).hasMessageContaining("interrupted");
+        assertThat(thread.join(Duration.ofSeconds(60))).isTrue();
+        assertThat(failure.get(60, TimeUnit.SECONDS)).hasMessageContaining("interrupted");
         awaitNoProcess("4711.5");
     }
 
