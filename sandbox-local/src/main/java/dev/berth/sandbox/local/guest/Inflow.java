@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Iterator;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongConsumer;
@@ -16,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  * <p>The link's thread puts bytes in and never waits; the reader takes them out and gives credit back in steps. A guest that sends more than it has credit for breaks the protocol. So the memory of a stream is
  * bounded by its window, and a large buffer exists only while it holds something.
  *
- * <p>Offsets are the guest's, and may jump where it dropped bytes that nobody read in time. Both sides count the bytes
- * of such a gap as consumed. Credit that crossed the gap on its way may have been lost, so the next read gives credit at
- * once.
+ * <p>Offsets are the guest's, and may jump where it dropped bytes that nobody read in time. The bytes of such a gap take
+ * nothing from the window, and count as consumed when those before them are; so both sides remember where it is. Credit
+ * that crossed the gap on its way may have been lost, so the next read gives credit at once.
  *
  * <p>A reader who {@linkplain #mark marks} has no credit given for what it reads after the mark, until the next one. So
  * whoever writes down what it read, and marks then, can be killed at any moment: the guest still has the rest.
@@ -29,6 +31,9 @@ final class Inflow extends InputStream {
     static final int SMALLEST_STEP = 2048;
 
     private static final int SMALL = 16 * 1024;
+    /** A guest has half as many in one window at most. */
+    private static final int MOST_GAPS = 64;
+
     private static final byte[] NONE = new byte[0];
 
     private final int creditStep;
@@ -46,6 +51,9 @@ final class Inflow extends InputStream {
     private long received;
     private long credited;
     private boolean creditLost;
+    /** Those at or after what was credited, in order. */
+    private final ArrayDeque<Gap> gaps = new ArrayDeque<>();
+
     private long dropped;
     private long end = Long.MAX_VALUE;
     private boolean closed;
@@ -72,13 +80,13 @@ final class Inflow extends InputStream {
         lock.lock();
         try {
             long gap = offset - received;
-            if (gap < 0 || received + bytes.remaining() - credited > WINDOW) {
+            if (gap < 0 || outstanding() + bytes.remaining() > WINDOW || gaps.size() > MOST_GAPS) {
                 throw new ProtocolException("bytes outside of the window");
             }
             if (gap > 0) {
+                gaps.add(new Gap(received, offset));
                 dropped += gap;
                 received += gap;
-                credited += gap;
                 creditLost = true;
             }
             received += bytes.remaining();
@@ -88,6 +96,40 @@ final class Inflow extends InputStream {
             changed.signalAll();
         } finally {
             lock.unlock();
+        }
+    }
+
+    private record Gap(long from, long to) {
+        long size() {
+            return to - from;
+        }
+    }
+
+    /** How many bytes were received that no credit was given for. */
+    private long outstanding() {
+        return received - credited - gaps.stream().mapToLong(Gap::size).sum();
+    }
+
+    /** The offset of the first byte that was not taken. Gaps before what was credited do not matter to it. */
+    private long taken() {
+        long offset = received;
+        long left = unread;
+        for (Iterator<Gap> newest = gaps.descendingIterator(); newest.hasNext(); ) {
+            Gap gap = newest.next();
+            if (left <= offset - gap.to()) {
+                break;
+            }
+            left -= offset - gap.to();
+            offset = gap.from();
+        }
+        return offset - left;
+    }
+
+    private void credited(long offset) {
+        credited = offset;
+        creditLost = false;
+        while (!gaps.isEmpty() && gaps.getFirst().from() < offset) {
+            gaps.removeFirst();
         }
     }
 
@@ -119,7 +161,7 @@ final class Inflow extends InputStream {
     long resubscribe() {
         lock.lock();
         try {
-            credited = received;
+            credited(received);
             creditLost = true;
             return received;
         } finally {
@@ -165,10 +207,9 @@ final class Inflow extends InputStream {
                 n = Math.min(length, unread);
                 take(target, offset, n);
             }
-            long taken = received - unread;
+            long taken = taken();
             if (!marked && received < end && taken > credited && (creditLost || taken - credited >= creditStep)) {
-                creditLost = false;
-                credited = taken;
+                credited(taken);
                 consumed = taken;
             }
         } catch (InterruptedException e) {
@@ -244,10 +285,9 @@ final class Inflow extends InputStream {
             marked = true;
             forget(held);
             held = 0;
-            long taken = received - unread;
+            long taken = taken();
             if (received < end && taken > credited && !closed) {
-                creditLost = false;
-                credited = taken;
+                credited(taken);
                 consumed = taken;
             }
         } finally {

@@ -218,7 +218,7 @@ interface Bombs {
                     print('stopped')
                 print(n)
                 """);
-        // Small, so that it is reached in the time there is.
+        // Small, so that it is the sooner reached.
         Limits limits = limits().withDisk(8 * MIB);
         explode(limits, bomb, (victim, running) -> {
             String said = allOf(running);

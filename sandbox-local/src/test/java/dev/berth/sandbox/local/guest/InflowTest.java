@@ -120,6 +120,23 @@ class InflowTest {
     }
 
     @Test
+    void whatIsReadBeforeAGapIsCreditedWhereItWasInTheStream() throws IOException {
+        int quarter = Inflow.WINDOW / 4;
+        inflow.receive(0, ByteBuffer.allocate(2 * quarter));
+        inflow.receive(1_000_000, ByteBuffer.allocate(2 * quarter));
+        assertThat(inflow.read(new byte[quarter])).isEqualTo(quarter);
+        assertThat(credits).containsExactly((long) quarter);
+        inflow.receive(1_000_000 + 2L * quarter, ByteBuffer.allocate(quarter));
+        assertThatThrownBy(() -> inflow.receive(1_000_000 + 3L * quarter, bytes("x")))
+                .isInstanceOf(ProtocolException.class);
+        assertThat(inflow.read(new byte[2 * quarter])).isEqualTo(2 * quarter);
+        assertThat(credits).last().isEqualTo(1_000_000L + quarter);
+        inflow.receive(1_000_000 + 3L * quarter, ByteBuffer.allocate(2 * quarter));
+        assertThatThrownBy(() -> inflow.receive(1_000_000 + 5L * quarter, bytes("x")))
+                .isInstanceOf(ProtocolException.class);
+    }
+
+    @Test
     void survivesManyWrapsOfItsRing() throws IOException {
         long offset = 0;
         for (int round = 0; round < 500; round++) {
