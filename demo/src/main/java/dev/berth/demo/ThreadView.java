@@ -17,7 +17,7 @@ final class ThreadView {
         for (Seen message : thread) {
             out.println();
             out.println(NAMES.getOrDefault(message.user(), message.user()) + (message.bot() ? "  [app]" : ""));
-            message.text().lines().forEach(line -> out.println("  │ " + line));
+            readable(message.text()).lines().forEach(line -> out.println("  │ " + line));
             for (Shown file : message.files()) {
                 out.println("  │ [file] " + file.name() + ", " + file.content().length + " bytes"
                         + (file.title().isEmpty() || file.title().equals(file.name()) ? "" : ": " + file.title()));
@@ -34,5 +34,14 @@ final class ThreadView {
         }
         out.println();
         out.flush();
+    }
+
+    /** Slack shows what it is sent without its escapes, and people by their names. */
+    private static String readable(String text) {
+        String shown = text;
+        for (Map.Entry<String, String> name : NAMES.entrySet()) {
+            shown = shown.replace("<@" + name.getKey() + ">", "@" + name.getValue());
+        }
+        return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
     }
 }

@@ -29,6 +29,7 @@ class SlackDemoTest {
                         "It is still here",
                         "then remove it again",
                         "the chart is removed")
-                .contains("[file] sales.svg");
+                .containsOnlyOnce("[file] sales.svg")
+                .doesNotContain("&amp;");
     }
 }

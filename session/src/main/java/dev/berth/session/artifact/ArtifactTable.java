@@ -109,6 +109,20 @@ final class ArtifactTable {
     }
 
     /** Those of a session, the newest first, older than one of them if that is given. */
+    /** The one that the same call has made of the same file already. */
+    static Optional<Artifact> same(Handle handle, Artifact artifact) {
+        return handle.createQuery("SELECT " + COLUMNS + """
+                         FROM artifacts WHERE tenant = :tenant AND session = :session AND call_id = :call AND name = :name
+                        AND sha256 = :sha256 ORDER BY number LIMIT 1""")
+                .bind("tenant", artifact.session().tenant())
+                .bind("session", artifact.session().id())
+                .bind("call", artifact.callId().orElse(null))
+                .bind("name", artifact.name())
+                .bind("sha256", artifact.sha256())
+                .map((row, _) -> read(row))
+                .findOne();
+    }
+
     static List<Artifact> list(Handle handle, SessionKey key, Optional<String> before, int limit, Instant now) {
         return handle.createQuery("SELECT " + COLUMNS + """
                          FROM artifacts WHERE tenant = :tenant AND session = :session AND expires_at > :now

@@ -153,7 +153,8 @@ public final class Artifacts {
     }
 
     /**
-     * Makes an artifact of one file, wherever in the sandbox it is, because an agent wants it to be seen.
+     * Makes an artifact of one file, wherever in the sandbox it is, because an agent wants it to be seen. One that the run
+     * has left in a folder for artifacts was seen already, and is not shown twice.
      *
      * @param path absolute, or relative to the workspace
      * @throws SandboxException if it is not a regular file, is too large, or is being written
@@ -163,17 +164,22 @@ public final class Artifacts {
         SandboxFiles files = session.sandbox().files();
         SandboxFiles where = path.startsWith("/") ? files : files.within(WORKSPACE);
         Artifact artifact = collection().one(key, where, path, runId);
-        database.transaction(handle -> {
+        Artifact shown = database.transaction(handle -> {
             ArtifactTable.keepContent(handle, key.tenant());
+            Optional<Artifact> before = ArtifactTable.same(handle, artifact);
+            if (before.isPresent()) {
+                return before.get();
+            }
             if (!store.has(key.tenant(), artifact.sha256())) {
                 throw SandboxException.conflict(path + " was removed while it was being kept; try again");
             }
             ArtifactTable.insert(handle, artifact);
             SessionEvent event = event(artifact, Map.of(RUN, runId, "title", title));
-            return EventLog.append(handle, key, event.by(actor));
+            EventLog.append(handle, key, event.by(actor));
+            return artifact;
         });
         events.wrote(key);
-        return artifact;
+        return shown;
     }
 
     private static boolean nothingNew(FolderScan.Found found, @Nullable Seen seen) {
@@ -197,6 +203,8 @@ public final class Artifacts {
             ArtifactTable.keepContent(handle, key.tenant());
             List<Artifact> there = result.artifacts().stream()
                     .filter(artifact -> store.has(key.tenant(), artifact.sha256()))
+                    .filter(artifact -> facts.isEmpty()
+                            || ArtifactTable.same(handle, artifact).isEmpty())
                     .toList();
             for (Artifact artifact : there) {
                 ArtifactTable.insert(handle, artifact);
