@@ -108,7 +108,6 @@ final class ArtifactTable {
                 .findOne();
     }
 
-    /** Those of a session, the newest first, older than one of them if that is given. */
     /** The one that the same call has made of the same file already. */
     static Optional<Artifact> same(Handle handle, Artifact artifact) {
         return handle.createQuery("SELECT " + COLUMNS + """
@@ -123,6 +122,7 @@ final class ArtifactTable {
                 .findOne();
     }
 
+    /** Those of a session, the newest first, older than one of them if that is given. */
     static List<Artifact> list(Handle handle, SessionKey key, Optional<String> before, int limit, Instant now) {
         return handle.createQuery("SELECT " + COLUMNS + """
                          FROM artifacts WHERE tenant = :tenant AND session = :session AND expires_at > :now
