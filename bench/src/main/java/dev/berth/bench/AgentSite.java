@@ -49,7 +49,7 @@ final class AgentSite implements AutoCloseable {
     private AgentSite(Rig rig) throws IOException {
         try {
             ModelStandIn standIn = new ModelStandIn();
-            open.push(standIn);
+            open.push(standIn::close);
             LoopbackNames dns = new LoopbackNames();
             open.push(dns::close);
             model = "http://" + HOST + ":" + standIn.port() + "/v1";

@@ -53,7 +53,7 @@ final class LoopbackNames implements AutoCloseable {
         boolean wantsV4 = query.getShort(end + 1) == A;
         ByteBuffer answer = ByteBuffer.allocate(2 * LONGEST);
         answer.putShort(query.getShort(0)).putShort(FLAGS).putShort((short) 1).putShort((short) (wantsV4 ? 1 : 0));
-        answer.putInt(0).put(query.array(), HEADER, end + 5 - HEADER);
+        answer.putInt(0).put(query.slice(HEADER, end + 5 - HEADER));
         if (wantsV4) {
             answer.putShort(SAME_NAME).putShort((short) A).putShort((short) INTERNET);
             answer.putInt(0).putShort((short) 4).put(new byte[] {127, 0, 0, 1});
