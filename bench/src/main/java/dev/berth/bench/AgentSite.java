@@ -12,6 +12,7 @@ import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.Signal;
 import dev.berth.session.Session;
 import dev.berth.session.SessionKey;
+import dev.berth.session.SessionState;
 import java.io.BufferedReader;
 import java.io.Closeable;
 import java.io.IOException;
@@ -91,6 +92,10 @@ final class AgentSite implements AutoCloseable {
 
     void pause(SessionKey session) {
         sessions.sessions().pause(session);
+        SessionState state = sessions.sessions().find(session).orElseThrow().state();
+        if (state != SessionState.PAUSED) {
+            throw new IllegalStateException("the session of an idle agent could not be paused; it is " + state);
+        }
     }
 
     void delete(SessionKey session) {
