@@ -5,6 +5,7 @@ import dev.berth.bench.report.Rendering;
 import dev.berth.bench.report.Report;
 import dev.berth.bench.report.Row;
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.template.TemplateStore;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -14,10 +15,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Runs the measurements one after the other and reports. */
 public final class Bench {
-    private static final List<Measurement> ALL = List.of(
+    private static final List<Measurement> USUAL = List.of(
             new ColdCreate(),
             new WarmCreate(),
             new LiveCommand(),
@@ -37,11 +39,23 @@ public final class Bench {
             new EgressSecret(),
             new ProviderOpen());
 
+    /** Only measured when asked for, as they need a template that not every machine has. */
+    private static final List<Measurement> AGENTS =
+            List.of(new AgentCold(), new AgentWarm(), new AgentResume(), new AgentMemory());
+
+    private static final List<Measurement> ALL =
+            Stream.concat(USUAL.stream(), AGENTS.stream()).toList();
+
     private Bench() {}
 
     /** What {@link BenchOptions#only} may name, in the order in which they are run. */
     public static List<String> names() {
         return ALL.stream().map(Measurement::name).toList();
+    }
+
+    /** Those of them that are about agents, which are measured only if they are named. */
+    public static List<String> agentNames() {
+        return AGENTS.stream().map(Measurement::name).toList();
     }
 
     /** Prints the report and returns the exit code: 0 if everything could be measured, whatever came out. */
@@ -58,8 +72,9 @@ public final class Bench {
         return report.failures().isEmpty() ? 0 : 1;
     }
 
-    private static Report measure(BenchOptions options, PrintWriter out) {
-        List<Measurement> wanted = wanted(options.only());
+    private static Report measure(BenchOptions given, PrintWriter out) {
+        List<Measurement> wanted = wanted(given.only());
+        BenchOptions options = prepared(given, wanted);
         List<Row> rows = new ArrayList<>();
         List<Report.Failure> failures = new ArrayList<>();
         try (Rig rig = new Rig(options, new Progress(out))) {
@@ -79,6 +94,18 @@ public final class Bench {
         }
     }
 
+    /** Agents have a template of their own, which the report names if there is nothing else in it. */
+    private static BenchOptions prepared(BenchOptions options, List<Measurement> wanted) {
+        if (wanted.stream().noneMatch(AGENTS::contains)) {
+            return options;
+        }
+        if (new TemplateStore(options.templates()).find(AgentSite.TEMPLATE).isEmpty()) {
+            throw SandboxException.notFound("agents are measured in sandboxes from the template '" + AgentSite.TEMPLATE
+                    + "', which is not built; build it with 'berth template build agent'");
+        }
+        return AGENTS.containsAll(wanted) ? options.withTemplate(AgentSite.TEMPLATE) : options;
+    }
+
     private static List<Measurement> wanted(Set<String> only) {
         Set<String> unknown =
                 only.stream().filter(name -> !names().contains(name)).collect(Collectors.toSet());
@@ -86,9 +113,11 @@ public final class Bench {
             throw SandboxException.invalid(
                     "there is no measurement " + unknown + "; there are " + String.join(", ", names()));
         }
-        return ALL.stream()
-                .filter(measurement -> only.isEmpty() || only.contains(measurement.name()))
-                .toList();
+        return only.isEmpty()
+                ? USUAL
+                : ALL.stream()
+                        .filter(measurement -> only.contains(measurement.name()))
+                        .toList();
     }
 
     private static List<String> programs(BenchOptions options) {

@@ -11,7 +11,7 @@ import java.util.Set;
  *
  * @param templates where templates live
  * @param template what sandboxes start from; {@code base} if that is built, else {@code host}, if empty
- * @param only the names of the measurements wanted, all if empty
+ * @param only the names of the measurements wanted, all but those of agents if empty
  */
 public record BenchOptions(
         Path templates,
@@ -47,6 +47,10 @@ public record BenchOptions(
                 Set.of(),
                 Rendering.TABLE,
                 Optional.empty());
+    }
+
+    public BenchOptions withTemplate(String name) {
+        return new BenchOptions(templates, runtime, Optional.of(name), size, docker, only, rendering, json);
     }
 
     public BenchOptions withSize(Size newSize) {

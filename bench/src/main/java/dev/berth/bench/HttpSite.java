@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /** The API as a server has it, and clients that keep their connections. */
 final class HttpSite implements AutoCloseable {
@@ -28,8 +29,13 @@ final class HttpSite implements AutoCloseable {
     }
 
     static HttpSite open(SessionSite site) {
+        return open(site, UnaryOperator.identity());
+    }
+
+    /** @param change what is to be other than usual */
+    static HttpSite open(SessionSite site, UnaryOperator<GatewayConfig> change) {
         return new HttpSite(Gateway.start(
-                GatewayConfig.of(ServerConfig.onLoopback(0), site.data(), KEY, new byte[32]),
+                change.apply(GatewayConfig.of(ServerConfig.onLoopback(0), site.data(), KEY, new byte[32])),
                 site.sessions(),
                 site.provider(),
                 site.database(),
@@ -71,6 +77,21 @@ final class HttpSite implements AutoCloseable {
                 connection.call(request, content);
             }
         };
+    }
+
+    /** Says something to a session's agent, on a connection that is there already, and listens until it has answered. */
+    EventClock prompt(SessionKey session) throws IOException {
+        String body = "{\"text\":\"Are you there?\"}";
+        byte[] request = bytes(head(
+                        "POST /v1/sessions/" + session.id() + "/prompt?tenant_id=" + session.tenant(),
+                        "Content-Type: application/json\r\nAccept: text/event-stream",
+                        body.length())
+                + body);
+        try (HttpConnection connection = new HttpConnection(gateway.port())) {
+            EventClock events = new EventClock(System::nanoTime);
+            connection.call(request, events);
+            return events;
+        }
     }
 
     private HttpConnection connect() throws IOException {

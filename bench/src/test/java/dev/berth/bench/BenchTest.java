@@ -54,6 +54,26 @@ class BenchTest {
                 .hasMessageContaining("throughput");
     }
 
+    @Test
+    void measuresAgentsFromAMessageToTheFirstText() {
+        Set<String> agents = Set.copyOf(Bench.agentNames());
+        int code = run(options().withSize(BenchOptions.Size.QUICK).withOnly(agents));
+        assertThat(code).as(err.toString(StandardCharsets.UTF_8)).isZero();
+        assertThat(out.toString(StandardCharsets.UTF_8))
+                .contains("template agent:")
+                .contains("message to an agent, new session, first status")
+                .contains("message to an agent, session up, first text")
+                .contains("message to an agent, session paused, first text")
+                .contains("memory of a session with an idle agent");
+    }
+
+    @Test
+    void saysHowToBuildTheTemplateThatAgentsNeed() {
+        assertThatThrownBy(() -> run(BenchOptions.of(directory).withOnly(Set.of("agent-warm"))))
+                .isInstanceOf(SandboxException.class)
+                .hasMessageContaining("berth template build agent");
+    }
+
     private static BenchOptions options() {
         return BenchOptions.of(Path.of(
                 Optional.ofNullable(System.getenv("BERTH_TEST_TEMPLATES")).orElse("/var/tmp/berth-test-templates")));

@@ -11,6 +11,7 @@ import dev.berth.cli.args.Syntax.Operands;
 import dev.berth.cli.args.UsageException;
 import dev.berth.sandbox.local.LocalConfig;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
@@ -21,6 +22,8 @@ final class BenchCommand implements Subcommand {
     private static final Option<Boolean> FULL = Option.flag("--full", "Take many minutes, with 1,000 sandboxes.");
     private static final Option<Boolean> DOCKER =
             Option.flag("--docker", "Compare with a Docker engine too, started for this and removed again.");
+    private static final Option<Boolean> AGENT =
+            Option.flag("--agent", "Measure agents instead of the rest; needs the template 'agent'.");
     private static final Option<String> ONLY =
             Option.of("--only", "NAME", "Measure this only; can be repeated.", BenchCommand::measurement);
     private static final Option<String> TEMPLATE =
@@ -35,15 +38,17 @@ final class BenchCommand implements Subcommand {
                 "Measure speed and size, next to what they are compared with.",
                 List.of("[OPTION…]"),
                 Operands.NONE,
-                List.of(QUICK, FULL, DOCKER, ONLY, TEMPLATE, JSON, MARKDOWN, LocalOptions.RUNTIME, LocalOptions.DATA),
+                List.of(QUICK, FULL, DOCKER, AGENT, ONLY, TEMPLATE, JSON, MARKDOWN, LocalOptions.RUNTIME, LocalOptions.DATA),
                 List.of(
                         "NAME is one of: " + String.join(", ", Bench.names()) + ".",
+                        "Those of agents are measured only with --agent or --only, in sandboxes from the template 'agent'.",
                         "Sandboxes are made in a directory of their own below /var/tmp; of DIR only its templates are used.",
                         "Ends with 0 if all could be measured, whatever came out, else with 1.",
                         "",
                         "Examples:",
                         "  berth bench --docker --json report.json",
-                        "  berth bench --only create --only warm"));
+                        "  berth bench --only create --only warm",
+                        "  berth bench --agent"));
     }
 
     @Override
@@ -55,6 +60,10 @@ final class BenchCommand implements Subcommand {
         if (arguments.has(QUICK) && arguments.has(FULL)) {
             throw new UsageException("--quick and --full exclude each other");
         }
+        Set<String> only = new HashSet<>(arguments.all(ONLY));
+        if (arguments.has(AGENT)) {
+            only.addAll(Bench.agentNames());
+        }
         LocalConfig config = LocalOptions.config(arguments, console.env());
         return new BenchOptions(
                 config.templates(),
@@ -62,7 +71,7 @@ final class BenchCommand implements Subcommand {
                 arguments.get(TEMPLATE),
                 arguments.has(QUICK) ? Size.QUICK : arguments.has(FULL) ? Size.FULL : Size.NORMAL,
                 arguments.has(DOCKER),
-                Set.copyOf(arguments.all(ONLY)),
+                only,
                 arguments.has(MARKDOWN) ? Rendering.MARKDOWN : Rendering.TABLE,
                 arguments.get(JSON));
     }
