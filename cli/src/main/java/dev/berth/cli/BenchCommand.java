@@ -38,7 +38,17 @@ final class BenchCommand implements Subcommand {
                 "Measure speed and size, next to what they are compared with.",
                 List.of("[OPTION…]"),
                 Operands.NONE,
-                List.of(QUICK, FULL, DOCKER, AGENT, ONLY, TEMPLATE, JSON, MARKDOWN, LocalOptions.RUNTIME, LocalOptions.DATA),
+                List.of(
+                        QUICK,
+                        FULL,
+                        DOCKER,
+                        AGENT,
+                        ONLY,
+                        TEMPLATE,
+                        JSON,
+                        MARKDOWN,
+                        LocalOptions.RUNTIME,
+                        LocalOptions.DATA),
                 List.of(
                         "NAME is one of: " + String.join(", ", Bench.names()) + ".",
                         "Those of agents are measured only with --agent or --only, in sandboxes from the template 'agent'.",
