@@ -25,7 +25,7 @@ final class SlackDemo {
     }
 
     void run(Path templates) throws IOException, InterruptedException {
-        try (Stage stage = new Stage(templates, Map.of())) {
+        try (Stage stage = new Stage(templates)) {
             out.println("Starting a Slack, a model and the server, all on this machine …");
             long began = System.nanoTime();
             stage.start();

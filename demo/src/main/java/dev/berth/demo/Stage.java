@@ -55,7 +55,7 @@ final class Stage implements AutoCloseable {
     private String key = "";
 
     /** @param templates where the template {@code agent} is */
-    Stage(Path templates, Map<String, String> more) throws IOException {
+    Stage(Path templates) throws IOException {
         names = NameServer.onLoopback();
         names.name(MODEL_HOST, InetAddress.getLoopbackAddress());
         data = Files.createTempDirectory(Path.of("/var/tmp"), "berth-demo-");
@@ -76,7 +76,21 @@ final class Stage implements AutoCloseable {
         settings.put("BERTH_SLACK_API", slack.api().toString());
         settings.put("BERTH_SLACK_BOT_TOKEN", FakeSlack.BOT_TOKEN);
         settings.put("BERTH_SLACK_APP_TOKEN", FakeSlack.APP_TOKEN);
-        settings.putAll(more);
+    }
+
+    /** Sets something else before it is started. */
+    Stage set(String variable, String value) {
+        settings.put(variable, value);
+        return this;
+    }
+
+    /** Where the model is, for whoever asks it from outside of sandboxes. */
+    URI modelUrl() {
+        return models.url();
+    }
+
+    URI url() {
+        return URI.create(url);
     }
 
     FakeSlack slack() {
@@ -113,7 +127,11 @@ final class Stage implements AutoCloseable {
         Matcher ready = ready(process);
         url = ready.group(1);
         key = ready.group(2);
-        slack.await(slack::connections, now -> now > connected);
+        if (settings.getOrDefault("BERTH_SLACK_MODE", "socket").equals("socket")) {
+            slack.await(slack::connections, now -> now > connected);
+        } else {
+            slack.sendTo(url().resolve("/channels/slack/events"));
+        }
     }
 
     private Matcher ready(Process process) throws InterruptedException, IOException {

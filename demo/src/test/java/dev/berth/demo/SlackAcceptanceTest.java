@@ -31,7 +31,7 @@ class SlackAcceptanceTest {
     @BeforeAll
     void open() throws Exception {
         TestingTemplates.agent();
-        stage = new Stage(TestMachine.templates(), Map.of());
+        stage = new Stage(TestMachine.templates());
         stage.start();
         stage.keepKey("sk-of-the-test");
     }
