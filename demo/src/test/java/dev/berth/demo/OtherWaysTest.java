@@ -87,7 +87,8 @@ class OtherWaysTest {
                     .header("Content-Type", "application/json")
                     .POST(HttpRequest.BodyPublishers.ofString("{\"type\": \"url_verification\", \"challenge\": \"x\"}"))
                     .build();
-            assertThat(client.send(request, HttpResponse.BodyHandlers.ofString()).statusCode())
+            assertThat(client.send(request, HttpResponse.BodyHandlers.ofString())
+                            .statusCode())
                     .isEqualTo(401);
         }
     }
@@ -97,7 +98,8 @@ class OtherWaysTest {
         URI door = stage.url().resolve("/channels/webhook/main");
         Map<String, Object> message = Map.of(
                 "id", "m1", "conversation", "support/42", "person", Map.of("id", "u1", "name", "Ann"), "text", "hello");
-        assertThat(chat.says(door, message, "not the secret of both").statusCode()).isEqualTo(401);
+        assertThat(chat.says(door, message, "not the secret of both").statusCode())
+                .isEqualTo(401);
         assertThat(chat.says(stage.url().resolve("/channels/webhook/other"), message, ChatSystem.SECRET)
                         .statusCode())
                 .isEqualTo(401);
