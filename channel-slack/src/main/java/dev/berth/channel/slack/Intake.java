@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
@@ -32,14 +33,17 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * What people do in Slack, told to the inbox. Bolt reads the requests; each is acknowledged before anything is done about
- * it, as Slack waits for three seconds and then sends it again.
+ * What people do in Slack, told to the inbox. Bolt reads the requests. A message is acknowledged when it is written down,
+ * everything else before anything is done about it, as Slack waits for three seconds and then sends it again.
  */
 final class Intake implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Intake.class);
     private static final JsonMapper JSON = JsonMapper.builder().build();
     /** More at a time than that are not acknowledged, so that Slack brings them again later. */
     private static final int MOST = 256;
+
+    /** Slack sends again what is not acknowledged within three seconds. */
+    private static final Duration WRITING = Duration.ofSeconds(2);
 
     private static final int COMMAND_LENGTH = 200;
     /** Slash commands do not work in threads, so there they are written with this in front. */
@@ -136,17 +140,37 @@ final class Intake implements AutoCloseable {
         return true;
     }
 
-    private Response event(Request<?> request) {
+    private Response event(Request<?> request) throws InterruptedException {
         JsonNode envelope = JSON.readTree(request.getRequestBodyAsString());
         String team = envelope.path("team_id").asString("");
         JsonNode event = envelope.path("event");
         String id = envelope.path("event_id").asString("");
-        return accepted(() -> event(team, id, event)) ? Response.ok() : busy();
+        CountDownLatch done = new CountDownLatch(1);
+        boolean taken = accepted(() -> {
+            try {
+                event(team, id, event);
+            } finally {
+                done.countDown();
+            }
+        });
+        if (!taken) {
+            return busy();
+        }
+        if (said(event)) {
+            // What is acknowledged does not come again, so it is better written down by then.
+            boolean _ = done.await(WRITING.toMillis(), TimeUnit.MILLISECONDS);
+        }
+        return Response.ok();
+    }
+
+    private static boolean said(JsonNode event) {
+        String type = event.path("type").asString("");
+        return type.equals("app_mention") || type.equals("message");
     }
 
     private void event(String team, String id, JsonNode event) throws InterruptedException {
         String type = event.path("type").asString("");
-        if (type.equals("app_mention") || type.equals("message")) {
+        if (said(event)) {
             message(team, event, type.equals("app_mention"));
             return;
         }

@@ -137,7 +137,14 @@ final class IntakeTest {
     }
 
     @Test
-    void itIsAcknowledgedBeforeTheInboxIsDone() throws Exception {
+    void aMessageIsAcknowledgedWhenItIsWrittenDown() {
+        // It comes back when the acknowledgement is there.
+        slack.says("U1", FakeSlack.direct("U1"), "keep this");
+        assertThat(inbox.messages()).extracting(Incoming::text).containsExactly("keep this");
+    }
+
+    @Test
+    void anInboxThatTakesLongIsNotWaitedFor() throws Exception {
         CountDownLatch done = new CountDownLatch(1);
         inbox.receive = _ -> {
             try {
