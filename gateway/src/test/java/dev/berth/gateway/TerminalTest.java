@@ -107,9 +107,10 @@ class TerminalTest {
     void controlCInterruptsWhatRuns() {
         String session = session("interrupt");
         try (TerminalClient terminal = open(session + "/terminals/t")) {
-            terminal.type("sleep 1000; echo ended with $((100 + $?))\r");
+            // It says so itself when it runs: until then the shell would be interrupted, and start it all the same.
+            terminal.type("sh -c 'echo runs-$((20 + 3)); sleep 1000'; echo ended with $((100 + $?))\r");
             terminal.type("echo $((6 * 7))\r"); // is read by the terminal, and by the shell only once sleep is over
-            terminal.until("sleep 1000");
+            terminal.until("runs-23");
             terminal.type(INTERRUPT);
             terminal.until("^C");
             terminal.type("echo $((6 * 8))\r");
