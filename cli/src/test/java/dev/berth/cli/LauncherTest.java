@@ -45,7 +45,8 @@ class LauncherTest {
         for (String name : List.of("gcc", "make", "crun", "mkfs.btrfs", "losetup", "mount")) {
             script(bin.resolve(name), "#!/bin/sh\nexit 0\n");
         }
-        maven("mkdir -p cli/target/lib && echo > cli/target/lib/a.jar && echo > cli/target/cli-1.jar");
+        maven(
+                "mkdir -p cli/target/lib demo/target/lib && touch cli/target/lib/a.jar cli/target/cli-1.jar demo/target/lib/b.jar demo/target/demo-1.jar");
     }
 
     @Test
@@ -117,7 +118,8 @@ class LauncherTest {
 
     @Test
     void letsOneOfTwoBuildWhileTheOtherWaits() throws Exception {
-        maven("sleep 1; mkdir -p cli/target/lib && echo > cli/target/lib/a.jar && echo > cli/target/cli-1.jar");
+        maven(
+                "sleep 1; mkdir -p cli/target/lib demo/target/lib && touch cli/target/lib/a.jar cli/target/cli-1.jar demo/target/lib/b.jar demo/target/demo-1.jar");
         Process one = start(project, List.of(project.resolve("berth").toString(), "ls"));
         Process two = start(project, List.of(project.resolve("berth").toString(), "ls"));
         assertThat(finish(one).code).isZero();

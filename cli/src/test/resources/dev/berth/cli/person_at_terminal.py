@@ -33,8 +33,14 @@ class Person:
             stdout=self.slave,
             stderr=self.slave,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=self.sit_down,
         )
+
+    @staticmethod
+    def sit_down():
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        # Whoever runs the tests in the background has it ignored, and so would all that is started by them.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     def type(self, text):
         os.write(self.master, text)
