@@ -28,6 +28,7 @@ class SlackDemoTest {
                         "is the chart still there?",
                         "It is still here",
                         "then remove it again",
+                        "Allowed by Ada",
                         "the chart is removed")
                 .containsOnlyOnce("[file] sales.svg")
                 .doesNotContain("&amp;");

@@ -12,6 +12,7 @@ import dev.berth.gateway.http.Exchange;
 import dev.berth.gateway.http.Prefer;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
+import dev.berth.session.EventLog;
 import dev.berth.session.SessionEvent;
 import dev.berth.session.SessionKey;
 import dev.berth.session.Sessions;
@@ -52,6 +53,7 @@ public final class Approvals {
     /** What is sealed of them. */
     public static final List<SealedColumn> SEALED = ApprovalTable.SEALED;
 
+    private final Database database;
     private final ApprovalTable table;
     private final Sessions sessions;
     private final RandomGenerator random;
@@ -61,6 +63,7 @@ public final class Approvals {
 
     /** @param patience how long a person has; then it is as if the answer had been no */
     public Approvals(Database database, Sealer sealer, Sessions sessions, RandomGenerator random, Duration patience) {
+        this.database = database;
         this.table = new ApprovalTable(database, sealer);
         this.sessions = sessions;
         this.random = random;
@@ -311,9 +314,18 @@ public final class Approvals {
         if (!detail.isEmpty()) {
             facts.put("detail", detail);
         }
+        SessionEvent event = new SessionEvent(type, actor, facts);
         approval.session()
-                .ifPresent(session -> sessions.events()
-                        .append(SessionKey.of(approval.tenant(), session), new SessionEvent(type, actor, facts)));
+                .map(session -> SessionKey.of(approval.tenant(), session))
+                .ifPresent(session -> {
+                    if (approval.run().isPresent()) {
+                        // At once: the agent goes on with the answer, and what it does must not stand before it.
+                        database.transaction(handle -> EventLog.append(handle, session, event));
+                        sessions.events().wrote(session);
+                    } else {
+                        sessions.events().append(session, event);
+                    }
+                });
     }
 
     private static String topic(String id) {

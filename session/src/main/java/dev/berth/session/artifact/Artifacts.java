@@ -164,6 +164,17 @@ public final class Artifacts {
         SandboxFiles files = session.sandbox().files();
         SandboxFiles where = path.startsWith("/") ? files : files.within(WORKSPACE);
         Artifact artifact = collection().one(key, where, path, runId);
+        Folders known = folders.computeIfAbsent(session.sandbox(), _ -> new Folders());
+        known.collecting.lock(); // the same file may be collected right now
+        try {
+            return show(artifact, title, actor, runId);
+        } finally {
+            known.collecting.unlock();
+        }
+    }
+
+    private Artifact show(Artifact artifact, String title, String actor, String runId) {
+        SessionKey key = artifact.session();
         Artifact shown = database.transaction(handle -> {
             ArtifactTable.keepContent(handle, key.tenant());
             Optional<Artifact> before = ArtifactTable.same(handle, artifact);
@@ -171,7 +182,7 @@ public final class Artifacts {
                 return before.get();
             }
             if (!store.has(key.tenant(), artifact.sha256())) {
-                throw SandboxException.conflict(path + " was removed while it was being kept; try again");
+                throw SandboxException.conflict(artifact.path() + " was removed while it was being kept; try again");
             }
             ArtifactTable.insert(handle, artifact);
             SessionEvent event = event(artifact, Map.of(RUN, runId, "title", title));
