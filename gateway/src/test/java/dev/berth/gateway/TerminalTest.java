@@ -107,10 +107,10 @@ class TerminalTest {
     void controlCInterruptsWhatRuns() {
         String session = session("interrupt");
         try (TerminalClient terminal = open(session + "/terminals/t")) {
-            // It says so itself when it runs: until then the shell would be interrupted, and start it all the same.
-            terminal.type("sh -c 'echo runs-$((20 + 3)); sleep 1000'; echo ended with $((100 + $?))\r");
-            terminal.type("echo $((6 * 7))\r"); // is read by the terminal, and by the shell only once sleep is over
-            terminal.until("runs-23");
+            // It answers a line, so it runs: before that, the shell that starts it would be interrupted instead.
+            terminal.type("sed --unbuffered s/k/nswer/; echo ended with $((100 + $?))\r");
+            terminal.type("ak\r");
+            terminal.until("answer");
             terminal.type(INTERRUPT);
             terminal.until("^C");
             terminal.type("echo $((6 * 8))\r");
