@@ -107,8 +107,11 @@ class TerminalTest {
     void controlCInterruptsWhatRuns() {
         String session = session("interrupt");
         try (TerminalClient terminal = open(session + "/terminals/t")) {
-            // It answers a line, so it runs: before that, the shell that starts it would be interrupted instead.
-            terminal.type("sed --unbuffered s/k/nswer/; echo ended with $((100 + $?))\r");
+            // The terminal is the program's once it has said something: what was typed before, the shell's line editor
+            // would have taken its way. And it runs once it has answered: what is only being started may miss an
+            // interrupt.
+            terminal.type("sh -c 'echo runs-$((20 + 3)); exec sed --unbuffered s/k/nswer/'; echo ended\r");
+            terminal.until("runs-23");
             terminal.type("ak\r");
             terminal.until("answer");
             terminal.type(INTERRUPT);
