@@ -13,6 +13,7 @@ import java.net.http.HttpClient.Version;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -164,7 +165,7 @@ class HttpServerTest {
         }
     }
 
-    /** Asks as somebody new until there is no good answer any more. */
+    /** Asks as somebody new until there is no good answer any more, or none at all to a connection that came too late. */
     private static void awaitRefusal(String scheme, int port) throws Exception {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
         while (isTaken(scheme, port)) {
@@ -174,7 +175,10 @@ class HttpServerTest {
 
     private static boolean isTaken(String scheme, int port) throws Exception {
         try (HttpClient somebody = client(Version.HTTP_1_1, keys.trusted())) {
-            int status = somebody.send(request(scheme, port, "/readyz"), HttpResponse.BodyHandlers.discarding())
+            HttpRequest question = HttpRequest.newBuilder(request(scheme, port, "/readyz"), (_, _) -> true)
+                    .timeout(Duration.ofSeconds(3))
+                    .build();
+            int status = somebody.send(question, HttpResponse.BodyHandlers.discarding())
                     .statusCode();
             assertThat(status).isIn(200, 503);
             return status == 200;
