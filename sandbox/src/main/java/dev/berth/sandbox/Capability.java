@@ -28,6 +28,8 @@ public enum Capability {
     BOOT_ID,
     /** A process that has children can leave them for a session of its own, see setsid(2). */
     SESSIONS,
+    /** Programs see the extended attributes that are set from outside, and those they set are seen there. */
+    ATTRIBUTES,
     /** Watching directories. */
     WATCH,
     /** Connecting to a port inside. */
@@ -36,6 +38,8 @@ public enum Capability {
     OUTLET,
     /** A network of mode {@code open}, closed to everything that is not public. */
     OPEN_NETWORK,
+    /** {@link Volumes}, mounted into several sandboxes at once. */
+    VOLUMES,
     /** Processes go on, and can be attached to again, when the server goes away. */
     REATTACH
 }

@@ -67,11 +67,7 @@ public record Command(
                 throw SandboxException.invalid("the working directory has to be absolute, not '" + path + "'");
             }
         });
-        user.ifPresent(name -> {
-            if (!name.matches("[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}|[0-9]{1,5}(:[0-9]{1,5})?")) {
-                throw SandboxException.invalid("the user has to be a name, a uid or uid:gid");
-            }
-        });
+        user.ifPresent(Command::checkUser);
         if (checkString("the tag", tag) > MAX_TAG) {
             throw SandboxException.invalid("the tag has more than 128 bytes");
         }
@@ -132,6 +128,13 @@ public record Command(
 
     public Command whenFull(WhenFull policy) {
         return new Command(argv, env, cwd, user, terminal, stdinOpen, tag, timeout, policy);
+    }
+
+    /** @throws SandboxException {@code invalid} if it could not be a user */
+    public static void checkUser(String name) {
+        if (!name.matches("[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}|[0-9]{1,5}(:[0-9]{1,5})?")) {
+            throw SandboxException.invalid("the user has to be a name, a uid or uid:gid");
+        }
     }
 
     public static long checkEnv(Map<String, String> env) {

@@ -64,6 +64,11 @@ public sealed interface Destination {
             }
         }
 
+        /** The range of that length that an address is in. */
+        public static Cidr around(InetAddress address, int bits) {
+            return new Cidr(masked(address, Math.clamp(bits, 0, address.getAddress().length * 8)), bits);
+        }
+
         /** Any address is in a range of its own kind only; one of IPv4 is never in a range of IPv6. */
         public boolean contains(InetAddress other) {
             return other.getAddress().length == address.getAddress().length

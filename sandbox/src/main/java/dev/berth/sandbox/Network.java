@@ -3,6 +3,7 @@ package dev.berth.sandbox;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.regex.Pattern;
 
 /**
@@ -10,10 +11,12 @@ import java.util.regex.Pattern;
  * neighbours or a private network, unless a rule names their addresses.
  *
  * @param allow what may be reached; in an open network only ranges of addresses that would otherwise be closed
+ * @param deny ranges of addresses that are closed even if a name that may be reached leads there; a range that a rule allows
+ *     is open all the same
  * @param secrets names of those that may be put into its requests on the way out; each also lets it reach the hosts that
  *     it is bound to
  */
-public record Network(Mode mode, List<Rule> allow, List<String> secrets, Caps caps) {
+public record Network(Mode mode, List<Rule> allow, List<String> deny, List<String> secrets, Caps caps) {
 
     /** From the closed to the open. */
     public enum Mode {
@@ -35,7 +38,7 @@ public record Network(Mode mode, List<Rule> allow, List<String> secrets, Caps ca
      * proxy opens TLS to see them.
      *
      * @param to a domain, all names below one ({@code *.example.com}), an address, or a range of them
-     * @param ports empty for 80 and 443
+     * @param ports empty for 80 and 443; for addresses, 0 alone is every port
      * @param methods empty for all
      * @param paths empty for all; {@code /v1/models} is that path alone, {@code /v1/*} everything that begins with it
      */
@@ -43,19 +46,22 @@ public record Network(Mode mode, List<Rule> allow, List<String> secrets, Caps ca
         private static final Pattern METHOD = Pattern.compile("[A-Z][A-Z-]{0,31}");
         private static final Pattern PATH = Pattern.compile("/[!-)+-~]*\\*?");
         private static final List<Integer> USUAL_PORTS = List.of(80, 443);
+        private static final List<Integer> EVERY_PORT = List.of(0);
 
         public Rule {
             Problems problems = new Problems();
+            boolean every = false;
             try {
                 Destination destination = Destination.parse(to);
                 to = destination.toString();
+                every = destination instanceof Destination.Cidr && ports.equals(EVERY_PORT);
                 problems.check(
                         destination instanceof Destination.Domain || (methods.isEmpty() && paths.isEmpty()),
                         "to: methods and paths can be said of domains only, not of " + to);
             } catch (SandboxException e) {
                 problems.add("to: " + e.getMessage());
             }
-            for (int port : ports) {
+            for (int port : every ? List.<Integer>of() : ports) {
                 problems.check(port >= 1 && port <= 65_535, "ports: a port is a number from 1 to 65535, not " + port);
             }
             for (String method : methods) {
@@ -85,6 +91,18 @@ public record Network(Mode mode, List<Rule> allow, List<String> secrets, Caps ca
             return new Rule(to, List.of(allowed), methods, paths);
         }
 
+        public Rule withEveryPort() {
+            return new Rule(to, EVERY_PORT, methods, paths);
+        }
+
+        public boolean everyPort() {
+            return ports.equals(EVERY_PORT);
+        }
+
+        public boolean opens(int port) {
+            return everyPort() || ports.contains(port);
+        }
+
         public Rule withMethods(String... allowed) {
             return new Rule(to, ports, List.of(allowed), paths);
         }
@@ -111,7 +129,7 @@ public record Network(Mode mode, List<Rule> allow, List<String> secrets, Caps ca
 
         /** Whether the other's ports, methods and paths are among those of this one. */
         private boolean contains(Rule other) {
-            return ports.containsAll(other.ports)
+            return (everyPort() || ports.containsAll(other.ports))
                     && (methods.isEmpty() || (!other.methods.isEmpty() && methods.containsAll(other.methods)))
                     && (paths.isEmpty()
                             || (!other.paths.isEmpty()
@@ -167,17 +185,41 @@ public record Network(Mode mode, List<Rule> allow, List<String> secrets, Caps ca
 
     public Network {
         allow = List.copyOf(allow);
+        // What was written down before there was such a list has none.
+        List<String> denied = Objects.requireNonNullElse(deny, List.of());
         secrets = secrets.stream().distinct().toList();
         Problems problems = new Problems();
         problems.check(
                 mode != Mode.NONE || (allow.isEmpty() && secrets.isEmpty()),
                 "mode: a network of mode none allows nothing; set the mode to restricted");
+        problems.check(
+                mode != Mode.NONE || denied.isEmpty(),
+                "deny: a network of mode none reaches nothing that could be denied");
+        problems.check(
+                denied.size() <= MOST_RULES, "deny: a network has at most " + MOST_RULES + " ranges that it denies");
+        deny = ranges(denied, problems);
         if (allow.size() > MOST_RULES) {
             problems.add("allow: a network has at most " + MOST_RULES + " rules");
         } else {
             compare(mode, allow, problems);
         }
         problems.refuse();
+    }
+
+    private static List<String> ranges(List<String> denied, Problems problems) {
+        List<String> ranges = new ArrayList<>();
+        for (int i = 0; i < denied.size(); i++) {
+            try {
+                Destination range = Destination.parse(denied.get(i));
+                problems.check(
+                        range instanceof Destination.Cidr,
+                        "deny[" + i + "]: " + range + " is a name; only addresses and ranges of them can be denied");
+                ranges.add(range.toString());
+            } catch (SandboxException e) {
+                problems.add("deny[" + i + "]: " + e.getMessage());
+            }
+        }
+        return ranges.stream().distinct().toList();
     }
 
     private static void compare(Mode mode, List<Rule> allow, Problems problems) {
@@ -203,16 +245,33 @@ public record Network(Mode mode, List<Rule> allow, List<String> secrets, Caps ca
         return Rule.contains(to.get(one), to.get(other)) && allow.get(one).contains(allow.get(other));
     }
 
+    public Network(Mode mode, List<Rule> allow, List<String> secrets, Caps caps) {
+        this(mode, allow, List.of(), secrets, caps);
+    }
+
     public static Network restricted(Rule... rules) {
         return new Network(Mode.RESTRICTED, List.of(rules), List.of(), Caps.DEFAULT);
     }
 
     public Network withSecrets(List<String> names) {
-        return new Network(mode, allow, names, caps);
+        return new Network(mode, allow, deny, names, caps);
     }
 
     public Network withCaps(Caps most) {
-        return new Network(mode, allow, secrets, most);
+        return new Network(mode, allow, deny, secrets, most);
+    }
+
+    public Network withDeny(String... ranges) {
+        return new Network(mode, allow, List.of(ranges), secrets, caps);
+    }
+
+    /** What is denied, read. */
+    public List<Destination.Cidr> denied() {
+        return deny.stream()
+                .map(Destination::parse)
+                .filter(Destination.Cidr.class::isInstance)
+                .map(Destination.Cidr.class::cast)
+                .toList();
     }
 
     /** Everything that is wrong is told at once, each with its place. */

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * One isolated Linux computer: a root filesystem, processes, limits.
@@ -49,6 +50,23 @@ public interface Sandbox {
     RunningCommand attach(int command, long stdoutFrom, long stderrFrom);
 
     SandboxFiles files();
+
+    /** Who runs commands, and owns files that are written from outside, where nobody else is named. */
+    String defaultUser();
+
+    /**
+     * A user as the sandbox's own {@code /etc/passwd} has it now.
+     *
+     * @param user as in {@link Command#user}; a uid that has no name is good too
+     * @throws SandboxException {@code invalid} if there is no such user
+     */
+    Account account(String user);
+
+    /** The name of a user id, if the sandbox has one for it now. */
+    Optional<String> userName(int uid);
+
+    /** The name of a group id, if the sandbox has one for it now. */
+    Optional<String> groupName(int gid);
 
     /** Connects to a TCP port on the sandbox's loopback. */
     Connection dial(int port);

@@ -2,6 +2,7 @@ package dev.berth.sandbox;
 
 import java.io.InputStream;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 
 /**
@@ -17,9 +18,19 @@ public interface SandboxFiles {
     /** @throws SandboxException {@code not_found} if there is nothing; a final link is not followed */
     FileInfo stat(String path);
 
+    /**
+     * As {@link #stat}, but links are followed to their end, and the path is where they lead.
+     *
+     * @throws SandboxException {@code not_found} if they lead to nothing
+     */
+    FileInfo resolved(String path);
+
     boolean exists(String path);
 
-    /** The entries below a directory, sorted by path. Depth 1 are its own; deeper ones follow no links. */
+    /**
+     * The entries below a directory, by name, each directory followed by what is in it. Depth 1 are its own; deeper ones
+     * follow no links, but the directory itself may be given by one. Paths are below the one that was given.
+     */
     List<FileInfo> list(String path, int depth);
 
     /** The bytes of a regular file from an offset, {@code length} at most. */
@@ -41,19 +52,43 @@ public interface SandboxFiles {
     /** Adds to the end of a file, making it if it is missing. */
     void append(String path, InputStream content);
 
-    /** Renames, replacing a file that is there. */
+    /** Renames, replacing a file that is there; missing parents of the new name are made. */
     void move(String from, String to);
 
     /** Removes a file, a link (not its target) or a directory with all that is in it. */
     void remove(String path);
 
-    /** Makes a directory and its missing parents. @return false if it was there already */
+    /**
+     * Makes a directory and its missing parents.
+     *
+     * @return false if it was there already
+     * @throws SandboxException {@code invalid} if something else has the name
+     */
     boolean makeDirectory(String path);
 
     void chmod(String path, int mode);
 
     /** Changes the owner, with ids as the sandbox sees them. */
     void chown(String path, int uid, int gid);
+
+    /** The extended attributes that programs of the sandbox may set, {@code user.*} in attr(5), without that prefix. */
+    Map<String, String> attributes(String path);
+
+    /**
+     * Replaces the attributes whose name begins with a prefix, and leaves the others alone.
+     *
+     * @param attributes by their names as in {@link #attributes(String)}, which begin with the prefix
+     */
+    void attributes(String path, String prefix, Map<String, String> attributes);
+
+    /**
+     * The same files as one user has them: relative paths, {@code ~} and the empty path begin at their home, and what is
+     * made or written becomes theirs. It is no lesser right: what the user may not write can be written here too.
+     *
+     * @param user as for {@link Sandbox#account}
+     * @throws SandboxException {@code invalid} if there is no such user now
+     */
+    SandboxFiles as(String user);
 
     /**
      * The same files as seen from one directory, which nothing leads out of.

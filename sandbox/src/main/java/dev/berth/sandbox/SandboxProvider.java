@@ -28,6 +28,15 @@ public interface SandboxProvider extends AutoCloseable {
         return Map.of();
     }
 
+    /**
+     * What its sandboxes start from.
+     *
+     * @throws SandboxException {@code unsupported} if templates are made elsewhere
+     */
+    default Templates templates() {
+        throw SandboxException.unsupported("the provider " + name() + " does not tell or build its templates");
+    }
+
     /** Where connections out of its sandboxes go from now on. Until this is said they wait, and are closed after a while. */
     void outlet(Outlet outlet);
 
@@ -42,6 +51,11 @@ public interface SandboxProvider extends AutoCloseable {
     Optional<Sandbox> find(SandboxId id);
 
     List<Sandbox> list();
+
+    /** @throws SandboxException {@code unsupported} where there are none */
+    default Volumes volumes() {
+        throw SandboxException.unsupported("the provider '" + name() + "' has no volumes");
+    }
 
     /** All checkpoints, oldest first. They outlive the sandbox they were taken of. */
     List<Checkpoint> checkpoints();

@@ -1,5 +1,6 @@
 package dev.berth.sandbox;
 
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -11,6 +12,7 @@ import java.util.Map;
  * @param env variables for each of its commands, beneath the command's own
  * @param network what it may reach
  * @param labels the caller's notes, returned as they are
+ * @param mounts volumes among its files
  */
 public record SandboxSpec(
         SandboxId id,
@@ -18,11 +20,23 @@ public record SandboxSpec(
         Limits limits,
         Network network,
         Map<String, String> env,
-        Map<String, String> labels) {
+        Map<String, String> labels,
+        List<Mount> mounts) {
     public SandboxSpec {
+        mounts = Mount.checked(mounts);
         env = Map.copyOf(env);
         labels = Map.copyOf(labels);
         Command.checkEnv(env);
+    }
+
+    public SandboxSpec(
+            SandboxId id,
+            Origin origin,
+            Limits limits,
+            Network network,
+            Map<String, String> env,
+            Map<String, String> labels) {
+        this(id, origin, limits, network, env, labels, List.of());
     }
 
     public static SandboxSpec of(String id, Origin origin) {
@@ -34,18 +48,22 @@ public record SandboxSpec(
     }
 
     public SandboxSpec withLimits(Limits newLimits) {
-        return new SandboxSpec(id, origin, newLimits, network, env, labels);
+        return new SandboxSpec(id, origin, newLimits, network, env, labels, mounts);
     }
 
     public SandboxSpec withNetwork(Network newNetwork) {
-        return new SandboxSpec(id, origin, limits, newNetwork, env, labels);
+        return new SandboxSpec(id, origin, limits, newNetwork, env, labels, mounts);
     }
 
     public SandboxSpec withEnv(Map<String, String> newEnv) {
-        return new SandboxSpec(id, origin, limits, network, newEnv, labels);
+        return new SandboxSpec(id, origin, limits, network, newEnv, labels, mounts);
     }
 
     public SandboxSpec withLabels(Map<String, String> newLabels) {
-        return new SandboxSpec(id, origin, limits, network, env, newLabels);
+        return new SandboxSpec(id, origin, limits, network, env, newLabels, mounts);
+    }
+
+    public SandboxSpec withMounts(Mount... newMounts) {
+        return new SandboxSpec(id, origin, limits, network, env, labels, List.of(newMounts));
     }
 }

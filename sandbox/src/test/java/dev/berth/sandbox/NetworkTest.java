@@ -161,6 +161,30 @@ class NetworkTest {
         refused("bytesPerSecond", () -> new Caps(0, 0, 10));
     }
 
+    @Test
+    void addressesAndRangesCanBeDeniedAndNamesCannot() {
+        assertThat(Network.OPEN.withDeny("8.8.8.8", "9.9.9.0/24", "8.8.8.8/32").deny())
+                .containsExactly("8.8.8.8/32", "9.9.9.0/24");
+        refused("deny[1]: example.com is a name", () -> Network.OPEN.withDeny("8.8.8.8", "example.com"));
+        refused("deny[0]: the range", () -> Network.OPEN.withDeny("8.8.8.8/8"));
+        refused("deny: a network of mode none", () -> Network.NONE.withDeny("8.8.8.8"));
+        assertThat(Network.OPEN
+                        .withDeny("8.8.8.8")
+                        .withSecrets(List.of("KEY"))
+                        .withCaps(Caps.DEFAULT)
+                        .deny())
+                .hasSize(1);
+    }
+
+    @Test
+    void aRuleCanBeForEveryPort() {
+        Rule every = Rule.to("9.9.9.9").withEveryPort();
+        assertThat(every.opens(1)).isTrue();
+        assertThat(every.opens(65_535)).isTrue();
+        assertThat(Rule.to("9.9.9.9").opens(22)).isFalse();
+        refused("already", () -> Network.restricted(every, Rule.to("9.9.9.9").withPorts(22)));
+    }
+
     private static void refused(String why, org.assertj.core.api.ThrowableAssert.ThrowingCallable call) {
         assertThatThrownBy(call).isInstanceOfSatisfying(SandboxException.class, e -> {
             assertThat(e.code()).isEqualTo(ErrorCode.INVALID);

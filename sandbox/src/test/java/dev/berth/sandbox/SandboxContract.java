@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
  * What a sandbox promises, written once. Every provider module extends this and passes all of it; what it declares not
  * to be capable of is skipped with that reason.
  */
-public abstract class SandboxContract extends OutletContract {
+public abstract class SandboxContract extends UserFilesContract {
     private static final long MIB = 1024 * 1024;
 
     private static InputStream bytes(String text) {
@@ -504,7 +504,11 @@ public abstract class SandboxContract extends OutletContract {
         files.append("log", bytes("b"));
         assertThat(files.makeDirectory("box/inner")).isTrue();
         assertThat(files.makeDirectory("box/inner")).isFalse();
-        files.move("log", "box/inner/log");
+        assertFails(ErrorCode.INVALID, () -> files.makeDirectory("log"));
+        assertFails(ErrorCode.NOT_FOUND, () -> files.move("none", "new/none"));
+        assertThat(files.exists("new")).isFalse();
+        files.move("log", "new/parent/log");
+        files.move("new/parent/log", "box/inner/log");
         assertThat(text(files.read("box/inner/log"))).isEqualTo("ab");
         assertThat(files.exists("log")).isFalse();
         files.chmod("box/inner/log", 0640);
@@ -523,6 +527,12 @@ public abstract class SandboxContract extends OutletContract {
         assertThat(sandbox.files().list("tree", 2).stream().map(FileInfo::path))
                 .contains("/home/user/tree/a/2")
                 .doesNotContain("/home/user/tree/a/b/3");
+        run(sandbox, "mkdir tree/a-b; touch tree/a-b/4 tree/a.c; ln -s tree toTree");
+        assertThat(sandbox.files().list("toTree", 9).stream()
+                        .map(FileInfo::path)
+                        .map(path -> path.substring(17)))
+                .as("each directory is followed by what is in it")
+                .containsExactly("/1", "/a", "/a/2", "/a/b", "/a/b/3", "/a-b", "/a-b/4", "/a.c", "/link");
         FileInfo link = sandbox.files().stat("tree/link");
         assertThat(link.type()).isEqualTo(FileInfo.Type.LINK);
         assertThat(link.linkTarget()).contains("/etc");
@@ -792,7 +802,11 @@ public abstract class SandboxContract extends OutletContract {
         Result result = run(small, "head -c 100M /dev/urandom > big; echo code $?");
         assertThat(result.stderr()).containsAnyOf("No space left", "quota exceeded");
         assertThat(result.exit().limitsHit()).contains(Limit.DISK);
-        assertFails(ErrorCode.LIMIT, () -> small.files().write("more", new ByteArrayInputStream(new byte[8_000_000])));
+        assertThatThrownBy(() -> small.files().write("more", new ByteArrayInputStream(new byte[8_000_000])))
+                .isInstanceOfSatisfying(SandboxException.class, e -> {
+                    assertThat(e.code()).isEqualTo(ErrorCode.LIMIT);
+                    assertThat(e.details()).containsEntry(SandboxException.LIMIT, "disk");
+                });
         assertThat(run(other, "head -c 40M /dev/urandom > big && echo fine").stdout())
                 .isEqualTo("fine\n");
         run(small, "rm big");
@@ -821,6 +835,7 @@ public abstract class SandboxContract extends OutletContract {
         sync(sandbox);
         Usage usage = sandbox.usage();
         assertThat(usage.memoryBytes()).isPositive();
+        assertThat(usage.cacheBytes()).isBetween(0L, usage.memoryBytes());
         assertThat(usage.pids()).isPositive();
         assertThat(usage.diskBytes()).isGreaterThan(4 * MIB);
     }
@@ -860,6 +875,33 @@ public abstract class SandboxContract extends OutletContract {
         assertThat(run(restored, "cat file").stdout()).isEqualTo("treasure\n");
         provider().deleteCheckpoint(point.id());
         assertThat(run(restored, "cat file").stdout()).isEqualTo("treasure\n");
+    }
+
+    @Test
+    void aVolumeIsSharedAndOutlivesItsSandboxes() throws IOException {
+        needs(Capability.VOLUMES);
+        String id = "contract-" + Long.toString(System.nanoTime(), 36);
+        Volumes volumes = provider().volumes();
+        volumes.make(id);
+        Sandbox one = create(spec().withMounts(new Mount(id, "/mnt/shared")));
+        Sandbox two = create(spec().withMounts(new Mount(id, "/srv/shared")));
+        run(one, "echo treasure > /mnt/shared/file");
+        assertThat(run(two, "cat /srv/shared/file; echo more >> /srv/shared/file")
+                        .stdout())
+                .isEqualTo("treasure\n");
+        assertThat(run(one, "cat /mnt/shared/file").stdout()).isEqualTo("treasure\nmore\n");
+        assertFails(ErrorCode.CONFLICT, () -> volumes.remove(id));
+        one.stop();
+        one.wake();
+        assertThat(run(one, "cat /mnt/shared/file").stdout()).isEqualTo("treasure\nmore\n");
+        one.destroy();
+        two.destroy();
+        try (InputStream kept = volumes.files(id).read("/file")) {
+            assertThat(kept).hasContent("treasure\nmore\n");
+        }
+        volumes.remove(id);
+        assertThat(volumes.exists(id)).isFalse();
+        assertFails(ErrorCode.NOT_FOUND, () -> create(spec().withMounts(new Mount(id, "/mnt/shared"))));
     }
 
     @Test
