@@ -33,6 +33,7 @@ final class Seat {
         boolean includes(Allowed earlier) {
             return network.mode().compareTo(earlier.network.mode()) >= 0
                     && network.allow().containsAll(earlier.network.allow())
+                    && earlier.network.deny().containsAll(network.deny())
                     && bindings.containsAll(earlier.bindings);
         }
     }

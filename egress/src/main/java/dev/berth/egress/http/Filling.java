@@ -63,6 +63,7 @@ final class Filling {
             case Place.Header place -> fillHeader(binding, place);
             case Place.Basic place -> fillBasic(binding, place);
             case Place.Query place -> fillQuery(binding, place);
+            case Place.Set place -> set(place);
         }
     }
 
@@ -76,7 +77,7 @@ final class Filling {
         if (value.isEmpty()) {
             return;
         }
-        String secret = printable(binding, value.get());
+        String secret = printable(binding.secret(), value.get());
         if (absent) {
             add(new Field(place.name(), place.template().replace("{}", secret)));
         } else {
@@ -143,6 +144,34 @@ final class Filling {
         put(binding, value.get());
     }
 
+    private void set(Place.Set place) throws Refusal {
+        if (!tls) {
+            return;
+        }
+        StringBuilder value = new StringBuilder();
+        for (Binding.Piece piece : place.pieces()) {
+            value.append(piece.secret() ? revealed(piece.text()) : piece.text());
+        }
+        head = new Head(
+                head.method(),
+                head.path(),
+                head.query(),
+                Stream.concat(
+                                head.fields().stream().filter(field -> !field.is(place.name())),
+                                Stream.of(new Field(place.name(), value.toString())))
+                        .toList());
+    }
+
+    private String revealed(String secret) throws Refusal {
+        String value = policy.reveal(secret)
+                .orElseThrow(() -> new Refusal(
+                        Reason.SECRET_GONE,
+                        "the secret " + secret + " is not there any more; whoever keeps the secrets can set it"));
+        used.add(secret);
+        spellings.addAll(Spellings.of(value));
+        return printable(secret, value);
+    }
+
     /**
      * @param wanted whether its placeholder stands in its place
      * @param absent whether nothing does
@@ -175,12 +204,11 @@ final class Filling {
         spellings.addAll(Spellings.of(value));
     }
 
-    private static String printable(Binding binding, String value) throws Refusal {
+    private static String printable(String name, String value) throws Refusal {
         if (!value.chars().allMatch(c -> c >= ' ' && c <= '~')) {
             throw new Refusal(
                     Reason.UNAVAILABLE,
-                    "the secret " + binding.secret() + " has characters that a header cannot carry; it has to be set"
-                            + " again");
+                    "the secret " + name + " has characters that a header cannot carry; it has to be set" + " again");
         }
         return value;
     }

@@ -34,13 +34,31 @@ public record Binding(
 
         /** A parameter in the query of the address. */
         record Query(String name) implements Place {}
+
+        /**
+         * A header that every request has, over TLS, whatever the program said. Nothing in the sandbox stands for it, and
+         * it opens no way: it is set where the request may go anyway.
+         */
+        record Set(String name, List<Piece> pieces) implements Place {
+            public Set {
+                pieces = List.copyOf(pieces);
+            }
+        }
     }
+
+    /** A part of a header: text as it is, or the secret of that name. */
+    public record Piece(String text, boolean secret) {}
 
     public Binding {
         hosts = List.copyOf(hosts);
         ports = List.copyOf(ports);
         methods = List.copyOf(methods);
         paths = List.copyOf(paths);
+    }
+
+    /** Whether its hosts may be reached because it is bound to them. */
+    public boolean opens() {
+        return !(place instanceof Place.Set);
     }
 
     public boolean covers(Target target) {

@@ -54,15 +54,21 @@ public final class Gate {
         private final Network network;
         private final Target target;
         private final boolean bound;
+        private final boolean opened;
         private final List<Rule> named;
         private final List<Cidr> ranges;
+        private final List<Cidr> denied;
 
         Verdict(Policy policy, Target target) {
             this.network = policy.network();
             this.target = target;
-            bound = policy.bindings().stream().anyMatch(binding -> binding.covers(target));
+            List<Binding> bindings = policy.bindings().stream()
+                    .filter(binding -> binding.covers(target))
+                    .toList();
+            bound = !bindings.isEmpty();
+            opened = bindings.stream().anyMatch(Binding::opens);
             List<Rule> rules = network.allow().stream()
-                    .filter(rule -> rule.ports().contains(target.port()))
+                    .filter(rule -> rule.opens(target.port()))
                     .toList();
             named = target.domain()
                     .map(host -> rules.stream()
@@ -74,11 +80,12 @@ public final class Gate {
                     .filter(Cidr.class::isInstance)
                     .map(Cidr.class::cast)
                     .toList();
+            denied = network.denied();
         }
 
         /** Whether it may be reached wherever in the public internet it is. */
         boolean open() {
-            return network.mode() == Network.Mode.OPEN || !named.isEmpty() || bound;
+            return network.mode() == Network.Mode.OPEN || !named.isEmpty() || opened;
         }
 
         /** A range allows addresses, and no names: to resolve a name is to send it to whoever serves it. */
@@ -106,7 +113,13 @@ public final class Gate {
 
         private boolean reachable(InetAddress address) {
             InetAddress real = PublicAddresses.unwrapped(address);
-            return PublicAddresses.contains(address) && !own.get().contains(real);
+            return PublicAddresses.contains(address) && !own.get().contains(real) && !denies(address);
+        }
+
+        /** An address of IPv6 that only stands for one of IPv4 is denied as either. */
+        boolean denies(InetAddress address) {
+            InetAddress real = PublicAddresses.unwrapped(address);
+            return denied.stream().anyMatch(range -> range.contains(real) || range.contains(address));
         }
 
         boolean inspected(List<InetAddress> addresses) {
@@ -132,6 +145,9 @@ public final class Gate {
         if (allowed.isEmpty()) {
             if (addresses.stream().anyMatch(verdict::loops)) {
                 throw new Refusal(Reason.LOOP, target + " is this server itself, which no sandbox may reach");
+            }
+            if (addresses.stream().anyMatch(verdict::denies)) {
+                throw new Refusal(Reason.NOT_ALLOWED, target + " is among the addresses that this sandbox is denied");
             }
             if (verdict.open()) {
                 throw new Refusal(
@@ -161,13 +177,13 @@ public final class Gate {
             return;
         }
         List<Rule> rules = network.allow().stream()
-                .filter(rule -> rule.ports().contains(target.port()))
+                .filter(rule -> rule.opens(target.port()))
                 .toList();
         Stream<Rule> named = rules.stream()
                 .filter(rule -> rule.destination() instanceof Domain domain
                         && target.domain().filter(domain::covers).isPresent());
         Stream<Rule> bound = policy.bindings().stream()
-                .filter(binding -> binding.covers(target))
+                .filter(binding -> binding.opens() && binding.covers(target))
                 .map(binding -> new Rule(target.host(), binding.ports(), binding.methods(), binding.paths()));
         List<Rule> looking = Stream.concat(named, bound).toList();
         boolean ranged = rules.stream().anyMatch(rule -> rule.destination() instanceof Cidr);

@@ -31,7 +31,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Date;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
@@ -59,14 +61,37 @@ import org.bouncycastle.operator.jcajce.JcaContentSignerBuilder;
 import org.bouncycastle.util.io.pem.PemObject;
 
 /**
- * Berth's own certificate authority, which sandboxes trust so that it can open their TLS to hosts it has to look inside.
- * Made once per server; its key never leaves the server's directory, and is of use against its own sandboxes only.
+ * A certificate authority of Berth's own, made once per server; its key never leaves the server's directory. The one of the
+ * way out is trusted by sandboxes, so that it can open their TLS to hosts it has to look inside, and is of use against its
+ * own sandboxes only. Others are trusted by clients who choose to, and say who this server is.
  */
 public final class Authority {
-    private static final String KEY = "egress-ca.key";
-    private static final String CERTIFICATE = "egress-ca.pem";
-    private static final String LOCK = "egress-ca.lock";
+    /**
+     * What an authority is for.
+     *
+     * @param file how the names of its files begin
+     * @param name how it is called in certificates
+     */
+    public record Purpose(String file, String name) {
+        public static final Purpose EGRESS = new Purpose("egress-ca", "Berth egress");
+
+        Path key(Path directory) {
+            return directory.resolve(file + ".key");
+        }
+
+        Path certificate(Path directory) {
+            return directory.resolve(file + ".pem");
+        }
+
+        Path lock(Path directory) {
+            return directory.resolve(file + ".lock");
+        }
+    }
+
     private static final Duration LIFE = Duration.ofDays(3650);
+    /** With less than this, nothing that lasts for a while can be certified any more. */
+    private static final Duration LEFT = Duration.ofDays(180);
+
     private static final Duration LEAF_LIFE = Duration.ofDays(7);
     private static final Duration LEAF_LEFT = Duration.ofDays(3);
     /** Clocks inside and outside are the same, but a restored sandbox may not know yet. */
@@ -75,6 +100,7 @@ public final class Authority {
     private static final int MOST_LEAVES = 1024;
     private static final String SIGNATURE = "SHA256withECDSA";
 
+    private final Purpose purpose;
     private final Clock clock;
     private final SecureRandom random;
     private final PrivateKey key;
@@ -91,9 +117,14 @@ public final class Authority {
 
     private record Leaf(SSLContext context, Instant renew) {}
 
-    private record Pair(PrivateKey key, X509Certificate certificate) {}
+    private record Pair(PrivateKey key, X509Certificate certificate) {
+        boolean lastsUntil(Instant moment) {
+            return certificate.getNotAfter().toInstant().isAfter(moment);
+        }
+    }
 
-    private Authority(Clock clock, SecureRandom random, Pair pair, KeyPair leafKeys) {
+    private Authority(Purpose purpose, Clock clock, SecureRandom random, Pair pair, KeyPair leafKeys) {
+        this.purpose = purpose;
         this.clock = clock;
         this.random = random;
         this.key = pair.key;
@@ -101,17 +132,27 @@ public final class Authority {
         this.leafKeys = leafKeys;
     }
 
-    /** Loads what is in the directory, or makes it there. Servers that start in the same directory get the same. */
+    /** That of the way out, see {@link #in(Path, Purpose, Clock, SecureRandom)}. */
     public static Authority in(Path directory, Clock clock, SecureRandom random) throws IOException {
+        return in(directory, Purpose.EGRESS, clock, random);
+    }
+
+    /**
+     * Loads what is in the directory, or makes it there, anew if it is about to run out. Servers that start in the same
+     * directory get the same.
+     */
+    public static Authority in(Path directory, Purpose purpose, Clock clock, SecureRandom random) throws IOException {
         Files.createDirectories(directory);
         try (FileChannel channel =
-                        FileChannel.open(directory.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                        FileChannel.open(purpose.lock(directory), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                 FileLock _ = channel.lock()) {
+            Instant now = clock.instant();
             // The certificate is written last, so that where it is, its key is too.
-            Pair pair = Files.exists(directory.resolve(CERTIFICATE))
-                    ? load(directory)
-                    : make(directory, clock.instant(), random);
-            return new Authority(clock, random, pair, newKeys(random));
+            Optional<Pair> kept = Files.exists(purpose.certificate(directory))
+                    ? Optional.of(load(directory, purpose)).filter(pair -> pair.lastsUntil(now.plus(LEFT)))
+                    : Optional.empty();
+            Pair pair = kept.isPresent() ? kept.get() : make(directory, purpose, now, random);
+            return new Authority(purpose, clock, random, pair, newKeys(random));
         } catch (GeneralSecurityException | OperatorCreationException e) {
             throw new IOException("cannot make a certificate authority in " + directory, e);
         }
@@ -149,27 +190,46 @@ public final class Authority {
     }
 
     private SSLContext newContext(String host, Instant now) throws GeneralSecurityException {
+        char[] none = new char[0];
+        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        keys.init(keyStore(List.of(host), LEAF_LIFE, none, now), none);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(keys.getKeyManagers(), null, random);
+        return context;
+    }
+
+    /**
+     * A key and its certificate for all of these hosts, which may begin with a wildcard. It is nowhere but in memory.
+     *
+     * @param password by which the key is taken out again
+     */
+    public KeyStore keyStore(List<String> hosts, Duration life, char[] password) throws GeneralSecurityException {
+        return keyStore(hosts, life, password, clock.instant());
+    }
+
+    private KeyStore keyStore(List<String> hosts, Duration life, char[] password, Instant now)
+            throws GeneralSecurityException {
         KeyStore store = KeyStore.getInstance("PKCS12");
         try {
             store.load(null, null);
         } catch (IOException e) {
             throw new GeneralSecurityException("an empty key store cannot be made", e);
         }
-        char[] none = new char[0];
-        store.setKeyEntry("leaf", leafKeys.getPrivate(), none, new Certificate[] {issue(host, now), certificate});
-        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-        keys.init(store, none);
-        SSLContext context = SSLContext.getInstance("TLS");
-        context.init(keys.getKeyManagers(), null, random);
-        return context;
+        Certificate[] chain = {issue(hosts, life, now), certificate};
+        store.setKeyEntry("leaf", leafKeys.getPrivate(), password, chain);
+        return store;
     }
 
-    private X509Certificate issue(String host, Instant now) throws GeneralSecurityException {
+    private static GeneralName alternative(String host) {
         boolean address = host.indexOf(':') >= 0 || Character.isDigit(host.charAt(host.length() - 1));
-        GeneralName name = address
+        return address
                 ? new GeneralName(
                         GeneralName.iPAddress, InetAddress.ofLiteral(host).getHostAddress())
                 : new GeneralName(GeneralName.dNSName, host);
+    }
+
+    private X509Certificate issue(List<String> hosts, Duration life, Instant now) throws GeneralSecurityException {
+        GeneralName[] names = hosts.stream().map(Authority::alternative).toArray(GeneralName[]::new);
         try {
             X509v3CertificateBuilder builder = new JcaX509v3CertificateBuilder(
                             certificate,
@@ -178,16 +238,15 @@ public final class Authority {
                                     now.minus(EARLIER),
                                     certificate.getNotBefore().toInstant())),
                             Date.from(earlier(
-                                    now.plus(LEAF_LIFE),
-                                    certificate.getNotAfter().toInstant())),
+                                    now.plus(life), certificate.getNotAfter().toInstant())),
                             // A common name has at most 64 characters, and nobody looks at it.
-                            name("Berth egress"),
+                            name(purpose.name()),
                             leafKeys.getPublic())
                     .addExtension(Extension.basicConstraints, true, new BasicConstraints(false))
                     .addExtension(Extension.keyUsage, true, new KeyUsage(KeyUsage.digitalSignature))
                     .addExtension(
                             Extension.extendedKeyUsage, false, new ExtendedKeyUsage(KeyPurposeId.id_kp_serverAuth))
-                    .addExtension(Extension.subjectAlternativeName, false, new GeneralNames(name))
+                    .addExtension(Extension.subjectAlternativeName, false, new GeneralNames(names))
                     .addExtension(
                             Extension.authorityKeyIdentifier,
                             false,
@@ -198,7 +257,7 @@ public final class Authority {
                             new JcaX509ExtensionUtils().createSubjectKeyIdentifier(leafKeys.getPublic()));
             return sign(builder, key);
         } catch (IOException | OperatorCreationException e) {
-            throw new GeneralSecurityException("cannot make a certificate for " + host, e);
+            throw new GeneralSecurityException("cannot make a certificate for " + String.join(", ", hosts), e);
         }
     }
 
@@ -212,12 +271,12 @@ public final class Authority {
 
     // ---- made once -----------------------------------------------------------------------------------------------
 
-    private static Pair make(Path directory, Instant now, SecureRandom random)
+    private static Pair make(Path directory, Purpose purpose, Instant now, SecureRandom random)
             throws IOException, GeneralSecurityException, OperatorCreationException {
         KeyPair keys = newKeys(random);
         // Its serial number in the name: programs that see two authorities of one name take the wrong one.
         BigInteger serial = serial(random);
-        X500Name name = name("Berth egress " + serial.toString(16).substring(0, 8));
+        X500Name name = name(purpose.name() + " " + serial.toString(16).substring(0, 8));
         X509v3CertificateBuilder builder = new JcaX509v3CertificateBuilder(
                         name, serial, Date.from(now.minus(EARLIER)), Date.from(now.plus(LIFE)), name, keys.getPublic())
                 .addExtension(Extension.basicConstraints, true, new BasicConstraints(0))
@@ -227,32 +286,38 @@ public final class Authority {
                         false,
                         new JcaX509ExtensionUtils().createSubjectKeyIdentifier(keys.getPublic()));
         X509Certificate certificate = sign(builder, keys.getPrivate());
+        // A certificate beside a key that is not its own would be refused at every start.
+        Files.deleteIfExists(purpose.certificate(directory));
         // As PKCS #8, which names the curve in the way that the JDK reads.
-        write(directory, KEY, pem(new PemObject("PRIVATE KEY", keys.getPrivate().getEncoded())), "rw-------");
-        write(directory, CERTIFICATE, pem(certificate), "rw-r--r--");
+        write(
+                purpose.key(directory),
+                pem(new PemObject("PRIVATE KEY", keys.getPrivate().getEncoded())),
+                "rw-------");
+        write(purpose.certificate(directory), pem(certificate), "rw-r--r--");
         return new Pair(keys.getPrivate(), certificate);
     }
 
-    private static Pair load(Path directory) throws IOException, GeneralSecurityException {
-        try (PEMParser keyFile = new PEMParser(new StringReader(Files.readString(directory.resolve(KEY))));
+    private static Pair load(Path directory, Purpose purpose) throws IOException, GeneralSecurityException {
+        try (PEMParser keyFile = new PEMParser(new StringReader(Files.readString(purpose.key(directory))));
                 PEMParser certificateFile =
-                        new PEMParser(new StringReader(Files.readString(directory.resolve(CERTIFICATE))))) {
+                        new PEMParser(new StringReader(Files.readString(purpose.certificate(directory))))) {
             if (!(keyFile.readObject() instanceof PrivateKeyInfo info)
                     || !(certificateFile.readObject() instanceof X509CertificateHolder holder)) {
-                throw new IOException(broken(directory));
+                throw new IOException(broken(directory, purpose));
             }
             PrivateKey key = new JcaPEMKeyConverter().getPrivateKey(info);
             X509Certificate certificate = new JcaX509CertificateConverter().getCertificate(holder);
             if (!belongsTo(key, certificate.getPublicKey())) {
-                throw new IOException(broken(directory));
+                throw new IOException(broken(directory, purpose));
             }
             return new Pair(key, certificate);
         }
     }
 
-    private static String broken(Path directory) {
-        return KEY + " and " + CERTIFICATE + " in " + directory + " are not a key and its certificate; remove both, and"
-                + " they are made anew at the next start";
+    private static String broken(Path directory, Purpose purpose) {
+        return purpose.key(directory).getFileName() + " and "
+                + purpose.certificate(directory).getFileName() + " in " + directory
+                + " are not a key and its certificate; remove both, and" + " they are made anew at the next start";
     }
 
     private static boolean belongsTo(PrivateKey key, PublicKey other) throws GeneralSecurityException {
@@ -297,8 +362,8 @@ public final class Authority {
     }
 
     /** All of it or nothing, with its permissions from the beginning. */
-    private static void write(Path directory, String name, String text, String permissions) throws IOException {
-        Path fresh = directory.resolve(name + ".new");
+    private static void write(Path place, String text, String permissions) throws IOException {
+        Path fresh = place.resolveSibling(place.getFileName() + ".new");
         Files.deleteIfExists(fresh);
         try (FileChannel file = FileChannel.open(
                 fresh,
@@ -310,6 +375,6 @@ public final class Authority {
             }
             file.force(true);
         }
-        Files.move(fresh, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
+        Files.move(fresh, place, StandardCopyOption.ATOMIC_MOVE);
     }
 }

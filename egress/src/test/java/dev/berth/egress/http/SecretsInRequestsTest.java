@@ -4,6 +4,7 @@ import static dev.berth.egress.http.World.PLACEHOLDER;
 import static dev.berth.egress.http.World.VALUE;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.egress.policy.Binding.Piece;
 import dev.berth.egress.policy.Binding.Place;
 import dev.berth.egress.policy.Refusal.Reason;
 import dev.berth.egress.policy.Use;
@@ -115,6 +116,34 @@ class SecretsInRequestsTest {
         send(HttpRequest.newBuilder(uri("/")).build());
 
         assertThat(World.parsed(seen())).containsEntry("authorization", "Bearer " + VALUE);
+    }
+
+    @Test
+    void aHeaderThatIsSetReplacesWhatTheProgramSaid() throws Exception {
+        world.bind(
+                "api.test",
+                origin.port(),
+                new Place.Set("Authorization", List.of(new Piece("Bearer ", false), new Piece("KEY", true))));
+        world.bind("api.test", origin.port(), new Place.Set("X-Plain", List.of(new Piece("fine", false))));
+
+        HttpResponse<String> answer = send(HttpRequest.newBuilder(uri("/"))
+                .header("Authorization", "Bearer my own")
+                .build());
+
+        assertThat(World.parsed(seen()))
+                .containsEntry("authorization", "Bearer " + VALUE)
+                .containsEntry("x-plain", "fine");
+        assertThat(answer.body()).as("what is no secret comes back as it is").isEqualTo("fine");
+        assertThat(world.policy.uses.poll(60, TimeUnit.SECONDS))
+                .extracting(Use::secret)
+                .isEqualTo("KEY");
+    }
+
+    @Test
+    void aHeaderThatIsSetOfASecretThatIsGoneKeepsTheRequestBack() throws Exception {
+        world.bind("api.test", origin.port(), new Place.Set("Authorization", List.of(new Piece("OTHER", true))));
+
+        assertRefused(send(HttpRequest.newBuilder(uri("/")).build()), Reason.SECRET_GONE);
     }
 
     @Test

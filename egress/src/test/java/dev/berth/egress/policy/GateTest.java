@@ -165,6 +165,28 @@ class GateTest {
     }
 
     @Test
+    void whatIsDeniedIsNotReachedByNameNorByAddressUnlessARuleHasItsRange() throws Exception {
+        Network network = new Network(
+                Network.Mode.OPEN,
+                List.of(Rule.to("93.184.215.16").withEveryPort()),
+                List.of("93.184.215.0/24", "2606:2800::/32"),
+                List.of(),
+                Network.Caps.DEFAULT);
+        refused(network, "93.184.215.14:443", Reason.NOT_ALLOWED);
+        refused(network, "a.example.com:443", Reason.NOT_ALLOWED);
+        refused(network, "example.com:443", Reason.NOT_ALLOWED);
+        allowed(network, "93.184.216.1:443");
+        allowed(network, "93.184.215.16:22");
+        allowed(network, "b.a.example.com:8443");
+        Network named = Network.restricted(Rule.to("example.com")).withDeny("93.184.215.0/24");
+        assertThat(allowed(named, "example.com:443").addresses())
+                .containsExactly(InetAddress.ofLiteral("2606:2800:220::1"));
+        Way open = allowed(Network.OPEN, "example.com:443");
+        assertThat(gate.still(new Rules(Network.OPEN.withDeny("93.184.215.14")), open))
+                .isFalse();
+    }
+
+    @Test
     void aHostThatIsNotThereIsUnknown() {
         refused(Network.OPEN, "nowhere.example:443", Reason.UNKNOWN_HOST);
     }
@@ -254,6 +276,26 @@ class GateTest {
         rules.network(Network.NONE);
         assertThat(gate.still(rules, way)).isFalse();
         assertThat(asked).hasSize(before);
+    }
+
+    @Test
+    void aHeaderThatIsSetOpensNoWayAndIsLookedInto() throws Exception {
+        Binding set = new Binding(
+                "RULES",
+                "berth-rules-x",
+                List.of(new Domain("example.com", false), new Domain("bound.example", false)),
+                List.of(443),
+                List.of(),
+                List.of(),
+                new Binding.Place.Set("X-Tag", List.of(new Binding.Piece("a", false))),
+                false);
+        Rules rules = new Rules(Network.restricted(Rule.to("example.com"))).bind(set, "value");
+        Target allowed = Target.parse("example.com:443", 443);
+        assertThat(gate.connection(rules, allowed).inspected()).isTrue();
+        gate.request(rules, allowed, "POST", "/any");
+        assertThatThrownBy(() -> gate.connection(rules, Target.parse("bound.example:443", 443)))
+                .isInstanceOfSatisfying(
+                        Refusal.class, refusal -> assertThat(refusal.reason()).isEqualTo(Reason.NOT_ALLOWED));
     }
 
     private static Binding binding(String host) {

@@ -2,13 +2,20 @@ package dev.berth.egress.trust;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
+import dev.berth.egress.trust.Authority.Purpose;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.security.KeyStore;
 import java.security.SecureRandom;
+import java.security.cert.X509Certificate;
 import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -71,5 +78,46 @@ class AuthorityTest {
             authority.context("h" + i + ".test");
         }
         assertThat(authority.cached()).isEqualTo(1024);
+    }
+
+    @Test
+    void aKeyStoreIsForAllItsNamesAndForAsLongAsWanted() throws Exception {
+        Purpose purpose = new Purpose("ca", "Berth names");
+        Authority authority = Authority.in(directory, purpose, Clock.systemUTC(), new SecureRandom());
+        KeyStore keys =
+                authority.keyStore(List.of("sbx.localhost", "*.sbx.localhost"), Duration.ofDays(90), new char[0]);
+        X509Certificate leaf = (X509Certificate) keys.getCertificate("leaf");
+        leaf.verify(authority.certificate().getPublicKey());
+        assertThat(leaf.getSubjectAlternativeNames().stream().map(name -> String.valueOf(name.get(1))))
+                .containsExactly("sbx.localhost", "*.sbx.localhost");
+        assertThat(leaf.getNotAfter().toInstant())
+                .isCloseTo(Instant.now().plus(Duration.ofDays(90)), within(1, ChronoUnit.HOURS));
+        assertThat(Files.readString(directory.resolve("ca.pem"))).isEqualTo(authority.certificatePem());
+        assertThat(directory.resolve("egress-ca.pem")).doesNotExist();
+    }
+
+    @Test
+    void isMadeAnewAfterAServerThatWasStoppedInTheMiddleOfThat() throws Exception {
+        authority();
+        Clock muchLater = Clock.offset(Clock.systemUTC(), Duration.ofDays(3600));
+        // In the way of its certificate, so that the key is all that is written.
+        Path obstacle = Files.createDirectories(directory.resolve("egress-ca.pem.new/x"));
+        assertThatThrownBy(() -> Authority.in(directory, muchLater, new SecureRandom()))
+                .isInstanceOf(IOException.class);
+        Files.delete(obstacle);
+        Authority made = Authority.in(directory, muchLater, new SecureRandom());
+        made.certificate().verify(made.certificate().getPublicKey());
+        assertThat(Authority.in(directory, muchLater, new SecureRandom()).certificatePem())
+                .isEqualTo(made.certificatePem());
+    }
+
+    @Test
+    void oneThatIsAboutToRunOutIsMadeAnew() throws Exception {
+        Authority first = authority();
+        Clock muchLater = Clock.offset(Clock.systemUTC(), Duration.ofDays(3600));
+        Authority later = Authority.in(directory, muchLater, new SecureRandom());
+        assertThat(later.certificatePem()).isNotEqualTo(first.certificatePem());
+        assertThat(Authority.in(directory, muchLater, new SecureRandom()).certificatePem())
+                .isEqualTo(later.certificatePem());
     }
 }
