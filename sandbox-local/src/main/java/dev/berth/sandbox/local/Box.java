@@ -1,5 +1,7 @@
 package dev.berth.sandbox.local;
 
+import dev.berth.sandbox.Mount;
+import dev.berth.sandbox.local.files.MountTarget;
 import dev.berth.sandbox.local.linux.Directories;
 import dev.berth.sandbox.local.linux.IdMap;
 import dev.berth.sandbox.local.linux.Mounts;
@@ -17,10 +19,13 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -40,6 +45,7 @@ import tools.jackson.databind.json.JsonMapper;
  * all boxes can be passed by nobody else but root: what is mounted here holds setuid programs and people's files.
  */
 final class Box {
+    private static final Logger LOG = LoggerFactory.getLogger(Box.class);
     static final String SOCKET = "guest.sock";
     static final Set<PosixFilePermission> OWNER_ONLY_FILE = PosixFilePermissions.fromString("rw-------");
     private static final FileAttribute<Set<PosixFilePermission>> PASSABLE =
@@ -151,8 +157,46 @@ final class Box {
         Files.writeString(bootId(), UUID.randomUUID() + "\n");
     }
 
-    /** Mounts the root: the tree over the template, and what the template wants to see of the host. */
-    void mount(Store store, String tree, Template template) throws IOException {
+    /**
+     * Mounts the root: the tree over the template, what the template wants to see of the host, and volumes. A runtime
+     * binds all of it together, so that processes inside see the same files as the server does from here.
+     */
+    void mount(Store store, String tree, Template template, List<Mount> volumes) throws IOException {
+        mount(store, tree, template, volumes, _ -> {});
+    }
+
+    /** As {@link #mount}, for a sandbox that was up before and may have put something else at the places of volumes. */
+    void mountAgain(Store store, String tree, Template template, List<Mount> volumes) throws IOException {
+        mount(
+                store,
+                tree,
+                template,
+                volumes,
+                path -> MountTarget.clear(root(), path)
+                        .ifPresent(moved ->
+                                LOG.warn("box {}: moved aside what was in the way of a volume: {}", name, moved)));
+    }
+
+    private interface Clearing {
+        void at(String path) throws IOException;
+    }
+
+    /** All of it or nothing: half a root would be taken for a whole one. */
+    private void mount(Store store, String tree, Template template, List<Mount> volumes, Clearing clearing)
+            throws IOException {
+        boolean done = false;
+        try {
+            mountParts(store, tree, template, volumes, clearing);
+            done = true;
+        } finally {
+            if (!done) {
+                unmount();
+            }
+        }
+    }
+
+    private void mountParts(Store store, String tree, Template template, List<Mount> volumes, Clearing clearing)
+            throws IOException {
         String layers = "lowerdir=" + escape(template.root()) + ",upperdir=" + escape(store.upper(tree)) + ",workdir="
                 + escape(store.work(tree)) + ",redirect_dir=on";
         long flags = Mounts.NODEV | (template.sudo() ? 0 : Mounts.NOSUID);
@@ -164,6 +208,30 @@ final class Box {
             }
             Mounts.bindReadOnly(Path.of(path), target);
         }
+        for (Mount volume : volumes) {
+            clearing.at(volume.path());
+            // What is at its place is the sandbox's own doing, and may be a link to anywhere.
+            try (MountTarget target = MountTarget.find(root(), volume.path())) {
+                Mounts.bind(LocalVolumes.directory(store, volume.volume()), target.path());
+            }
+            // Who removes it looks for mounts once more after its marker is gone, so one of the two sees the other.
+            LocalVolumes.require(store, volume.volume());
+            // Found anew: a descriptor of before is of what is covered now.
+            try (MountTarget covered = MountTarget.find(root(), volume.path())) {
+                Mounts.tame(covered.path());
+            }
+        }
+    }
+
+    /** Whether each volume is where it belongs: a mount goes along when a directory above it is renamed. */
+    boolean inPlace(Store store, List<Mount> volumes) throws IOException {
+        for (Mount volume : volumes) {
+            Path place = Path.of(root() + volume.path());
+            if (!Mounts.places(LocalVolumes.directory(store, volume.volume())).contains(place)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** A mounted root is another device than the directory it is in; nothing the sandbox does can change that. */

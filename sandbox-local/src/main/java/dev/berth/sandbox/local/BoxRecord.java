@@ -2,9 +2,11 @@ package dev.berth.sandbox.local;
 
 import dev.berth.sandbox.CheckpointId;
 import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Mount;
 import dev.berth.sandbox.Network;
 import dev.berth.sandbox.SandboxId;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -16,6 +18,7 @@ import java.util.Optional;
  * @param id empty while it waits in the warm pool
  * @param tree the tree of the store that its root is made of; a rollback gives it another
  * @param inheritedBytes what its tree shares with the one it was copied from, where the store does not count that
+ * @param mounts volumes among its files
  * @param ephemeral whether it goes with the process that made it
  */
 record BoxRecord(
@@ -31,11 +34,13 @@ record BoxRecord(
         Optional<String> parent,
         boolean ephemeral,
         String token,
-        Instant createdAt) {
+        Instant createdAt,
+        List<Mount> mounts) {
 
     BoxRecord {
-        // Records of before there were networks have none.
+        // Records of before there were networks and volumes have none.
         network = Objects.requireNonNullElse(network, Network.NONE);
+        mounts = List.copyOf(Objects.requireNonNullElse(mounts, List.of()));
     }
 
     SandboxId sandboxId() {
@@ -60,7 +65,8 @@ record BoxRecord(
                 parent,
                 ephemeral,
                 token,
-                createdAt);
+                createdAt,
+                mounts);
     }
 
     BoxRecord withNetwork(Network newNetwork) {
@@ -77,7 +83,8 @@ record BoxRecord(
                 parent,
                 ephemeral,
                 token,
-                createdAt);
+                createdAt,
+                mounts);
     }
 
     BoxRecord withEnv(Map<String, String> newEnv) {
@@ -94,7 +101,8 @@ record BoxRecord(
                 parent,
                 ephemeral,
                 token,
-                createdAt);
+                createdAt,
+                mounts);
     }
 
     BoxRecord withParent(CheckpointId newParent) {
@@ -111,7 +119,8 @@ record BoxRecord(
                 Optional.of(newParent.value()),
                 ephemeral,
                 token,
-                createdAt);
+                createdAt,
+                mounts);
     }
 
     BoxRecord withTree(String newTree, long newInheritedBytes) {
@@ -128,7 +137,8 @@ record BoxRecord(
                 parent,
                 ephemeral,
                 token,
-                createdAt);
+                createdAt,
+                mounts);
     }
 
     BoxRecord claimed(
@@ -152,6 +162,7 @@ record BoxRecord(
                 parent,
                 goesWithProcess,
                 token,
-                now);
+                now,
+                mounts);
     }
 }

@@ -138,6 +138,18 @@ final class Boxes {
         }
     }
 
+    /** Whether any sandbox has a volume. */
+    boolean haveVolume(String volume) throws IOException {
+        for (Box box : all()) {
+            if (box.record().stream()
+                    .flatMap(record -> record.mounts().stream())
+                    .anyMatch(mount -> mount.volume().equals(volume))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     Set<String> templatesInUse() throws IOException {
         Set<String> used = new HashSet<>(checkpoints.templatesInUse());
         for (Box box : all()) {

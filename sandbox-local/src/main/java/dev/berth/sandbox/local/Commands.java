@@ -10,6 +10,7 @@ import dev.berth.sandbox.local.template.Template;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Supplier;
 
@@ -55,15 +56,35 @@ final class Commands {
                 command.tag());
     }
 
+    Accounts accounts() {
+        return accounts;
+    }
+
+    /** For those who are no command. @throws SandboxException {@code invalid} if there is no such user */
+    dev.berth.sandbox.Account known(String user) {
+        Command.checkUser(user);
+        // Numbers too: whoever has them may have a name and a home.
+        Account account = accounts.find(user)
+                .or(() -> numbered(user))
+                .orElseThrow(() ->
+                        SandboxException.invalid("the sandbox has no user '" + user + "'; make one, or name another"));
+        return new dev.berth.sandbox.Account(account.name(), account.uid(), account.gid(), account.home());
+    }
+
     private Account account(String user) {
+        return numbered(user)
+                .or(() -> accounts.find(user))
+                .orElseThrow(() -> SandboxException.notFound("the sandbox has no user '" + user + "'"));
+    }
+
+    private static Optional<Account> numbered(String user) {
         if (!Character.isDigit(user.charAt(0))) {
-            return accounts.find(user)
-                    .orElseThrow(() -> SandboxException.notFound("the sandbox has no user '" + user + "'"));
+            return Optional.empty();
         }
         int colon = user.indexOf(':');
         int uid = id(colon < 0 ? user : user.substring(0, colon));
         int gid = colon < 0 ? uid : id(user.substring(colon + 1));
-        return new Account(user, uid, gid, "/", "/bin/sh", List.of());
+        return Optional.of(new Account(user, uid, gid, "/", "/bin/sh", List.of()));
     }
 
     private static int id(String digits) {

@@ -3,6 +3,7 @@ package dev.berth.sandbox.local;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.sandbox.local.store.StoreKind;
+import dev.berth.sandbox.local.template.BuildConfig;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
@@ -17,6 +18,7 @@ import java.util.Optional;
  * @param poolBytes size of the btrfs pool file if one has to be made, 0 for a share of the free disk
  * @param warm how many sandboxes to keep ready, by template
  * @param network for sandboxes that reach the public internet
+ * @param builds how templates are built that somebody asks for by the API
  */
 public record LocalConfig(
         Path data,
@@ -25,7 +27,8 @@ public record LocalConfig(
         StoreKind store,
         long poolBytes,
         Map<String, Integer> warm,
-        NetworkConfig network) {
+        NetworkConfig network,
+        BuildConfig builds) {
 
     /** The OCI runtimes. */
     public enum RuntimeKind {
@@ -46,7 +49,14 @@ public record LocalConfig(
 
     public static LocalConfig of(Path data) {
         return new LocalConfig(
-                data, data.resolve("templates"), RuntimeKind.CRUN, StoreKind.AUTO, 0, Map.of(), NetworkConfig.DEFAULT);
+                data,
+                data.resolve("templates"),
+                RuntimeKind.CRUN,
+                StoreKind.AUTO,
+                0,
+                Map.of(),
+                NetworkConfig.DEFAULT,
+                BuildConfig.DEFAULT);
     }
 
     /** The defaults with what {@code BERTH_DATA} and {@code BERTH_TEMPLATES} say. */
@@ -59,26 +69,30 @@ public record LocalConfig(
     }
 
     public LocalConfig withTemplates(Path directory) {
-        return new LocalConfig(data, directory, runtime, store, poolBytes, warm, network);
+        return new LocalConfig(data, directory, runtime, store, poolBytes, warm, network, builds);
     }
 
     public LocalConfig withRuntime(RuntimeKind kind) {
-        return new LocalConfig(data, templates, kind, store, poolBytes, warm, network);
+        return new LocalConfig(data, templates, kind, store, poolBytes, warm, network, builds);
     }
 
     public LocalConfig withStore(StoreKind kind) {
-        return new LocalConfig(data, templates, runtime, kind, poolBytes, warm, network);
+        return new LocalConfig(data, templates, runtime, kind, poolBytes, warm, network, builds);
     }
 
     public LocalConfig withPoolBytes(long bytes) {
-        return new LocalConfig(data, templates, runtime, store, bytes, warm, network);
+        return new LocalConfig(data, templates, runtime, store, bytes, warm, network, builds);
     }
 
     public LocalConfig withWarm(Map<String, Integer> counts) {
-        return new LocalConfig(data, templates, runtime, store, poolBytes, counts, network);
+        return new LocalConfig(data, templates, runtime, store, poolBytes, counts, network, builds);
     }
 
     public LocalConfig withNetwork(NetworkConfig newNetwork) {
-        return new LocalConfig(data, templates, runtime, store, poolBytes, warm, newNetwork);
+        return new LocalConfig(data, templates, runtime, store, poolBytes, warm, newNetwork, builds);
+    }
+
+    public LocalConfig withBuilds(BuildConfig config) {
+        return new LocalConfig(data, templates, runtime, store, poolBytes, warm, network, config);
     }
 }

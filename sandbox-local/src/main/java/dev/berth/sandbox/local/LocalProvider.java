@@ -14,6 +14,8 @@ import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxId;
 import dev.berth.sandbox.SandboxProvider;
 import dev.berth.sandbox.SandboxSpec;
+import dev.berth.sandbox.Templates;
+import dev.berth.sandbox.Volumes;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.cgroup.Cgroups;
 import dev.berth.sandbox.local.linux.IdMap;
@@ -22,6 +24,7 @@ import dev.berth.sandbox.local.network.Traffic;
 import dev.berth.sandbox.local.pack.TreeUnpacker;
 import dev.berth.sandbox.local.store.Stores;
 import dev.berth.sandbox.local.template.Template;
+import dev.berth.sandbox.local.template.TemplateBuilder;
 import dev.berth.sandbox.local.template.TemplateStore;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -72,6 +75,7 @@ public final class LocalProvider implements SandboxProvider {
     private final RuntimeKind runtime;
     private final Checkpoints checkpoints;
     private final Boxes boxes;
+    private final LocalVolumes volumes;
     private final WarmPool warm;
     private final LongAdder warmHits = new LongAdder();
     private final LongAdder warmMisses = new LongAdder();
@@ -84,6 +88,8 @@ public final class LocalProvider implements SandboxProvider {
             2, Thread.ofPlatform().daemon().name("local-housekeeping").factory());
 
     private final LateOutlet outlet = new LateOutlet();
+    private final TemplateBuilder builder;
+    private final Templates templates;
 
     private LocalProvider(Machine machine, String location, LocalConfig config) {
         this.machine = machine;
@@ -91,7 +97,13 @@ public final class LocalProvider implements SandboxProvider {
         this.runtime = config.runtime();
         this.checkpoints = new Checkpoints(machine);
         this.boxes = new Boxes(machine, checkpoints);
+        this.volumes = new LocalVolumes(machine.store(), boxes);
         this.warm = new WarmPool(config.warm(), this::bootForPool);
+        this.builder = TemplateBuilder.ofRequests(
+                machine.templates(),
+                config.builds(),
+                new BuildYard(machine.data(), group(machine.data()), config.network()));
+        this.templates = new LocalTemplates(machine.templates(), builder, this::templatesInUse);
     }
 
     /** Opens a data directory, removing what crashes left in it and nothing else. */
@@ -134,6 +146,7 @@ public final class LocalProvider implements SandboxProvider {
             LocalProvider provider = new LocalProvider(machine, Location.of(data), config);
             provider.runtime(config.runtime());
             provider.boxes.sweep();
+            provider.sweepBuilds();
             provider.warm.start();
             var _ = provider.housekeeping.scheduleWithFixedDelay(
                     provider::lookAfterLinks, HOUSEKEEPING.toMillis(), HOUSEKEEPING.toMillis(), TimeUnit.MILLISECONDS);
@@ -143,6 +156,15 @@ public final class LocalProvider implements SandboxProvider {
         } catch (IOException e) {
             throw SandboxException.unavailable(
                     "could not open the data directory " + config.data() + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** What a build left is in nobody's way but that of the next one, which clears it as well. */
+    private void sweepBuilds() {
+        try {
+            builder.sweep();
+        } catch (IOException | SandboxException e) {
+            LOG.warn("could not remove what a build left", e);
         }
     }
 
@@ -165,6 +187,8 @@ public final class LocalProvider implements SandboxProvider {
         }
         if (!machine.store().enforcesLimits()) {
             all.remove(Capability.DISK_LIMIT);
+            // One volume could fill the disk of all.
+            all.remove(Capability.VOLUMES);
         }
         return all;
     }
@@ -199,7 +223,12 @@ public final class LocalProvider implements SandboxProvider {
         outlet.set(newOutlet);
     }
 
-    public TemplateStore templates() {
+    @Override
+    public Templates templates() {
+        return templates;
+    }
+
+    public TemplateStore templateStore() {
         return machine.templates();
     }
 
@@ -229,7 +258,8 @@ public final class LocalProvider implements SandboxProvider {
 
     private Sandbox create(SandboxSpec spec, boolean ephemeral) {
         WayOut.check(machine, runtime(runtime), spec.network());
-        try (var _ = warm.busy()) {
+        try (var _ = volumes.hold(spec.mounts());
+                var _ = warm.busy()) {
             return switch (spec.origin()) {
                 case Origin.Template named -> fromTemplate(spec, named.name(), ephemeral);
                 case Origin.FromCheckpoint(CheckpointId id) -> fromCheckpoint(spec, id, ephemeral);
@@ -242,7 +272,11 @@ public final class LocalProvider implements SandboxProvider {
 
     private Sandbox fromTemplate(SandboxSpec spec, String name, boolean ephemeral) throws IOException {
         Template template = machine.templates().get(name);
-        Optional<LocalSandbox> ready = warm.take(name, template.id());
+        // One that is up cannot be given a volume, as the runtime has bound its root already. And what the template
+        // starts has been running in it without the variables of this sandbox.
+        boolean tooLate = !spec.mounts().isEmpty()
+                || (template.start().isPresent() && !spec.env().isEmpty());
+        Optional<LocalSandbox> ready = tooLate ? Optional.empty() : warm.take(name, template.id());
         if (ready.isPresent()) {
             warmHits.increment();
             return claim(ready.get(), spec, ephemeral);
@@ -296,7 +330,8 @@ public final class LocalProvider implements SandboxProvider {
                 parent,
                 ephemeral,
                 Names.token(),
-                machine.clock().instant());
+                machine.clock().instant(),
+                spec.mounts());
     }
 
     /** Makes the files that a sandbox begins with. */
@@ -367,7 +402,8 @@ public final class LocalProvider implements SandboxProvider {
                     Optional.empty(),
                     true,
                     Names.token(),
-                    machine.clock().instant());
+                    machine.clock().instant(),
+                    List.of());
             LocalSandbox sandbox = make(box, record, template, machine.store()::create);
             // The first command of a sandbox fills the kernel's caches; here nobody waits for it.
             sandbox.run(Command.shell("true"));
@@ -474,6 +510,11 @@ public final class LocalProvider implements SandboxProvider {
                         boxes.release(gone.id(), gone.box());
                     }
                 });
+    }
+
+    @Override
+    public Volumes volumes() {
+        return volumes;
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.berth.sandbox.local;
 
+import dev.berth.sandbox.Account;
 import dev.berth.sandbox.Change;
 import dev.berth.sandbox.Checkpoint;
 import dev.berth.sandbox.CheckpointId;
@@ -31,6 +32,7 @@ import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -64,6 +66,7 @@ final class LocalSandbox implements Sandbox {
     private final MountPoints mountPoints;
     private final Commands commands;
     private final WayOut wayOut;
+    private final StartUp startUp;
     private final ReentrantLock lifecycle = new ReentrantLock();
     private final Consumer<LocalSandbox> onDestroyed;
 
@@ -95,17 +98,19 @@ final class LocalSandbox implements Sandbox {
         this.disk = new DiskLimit(machine.store());
         this.commands = new Commands(template, this::mountedRoot);
         Accounts.Account owner = machine.owners().of(template);
-        this.files = new RootFiles(this::mountedRoot, owner.uid(), owner.gid(), owner.home());
+        this.files = new RootFiles(this::mountedRoot, owner.uid(), owner.gid(), owner.home(), commands::known);
         this.mountPoints = new MountPoints(box.name(), files);
+        this.startUp = new StartUp(this, box.name(), template);
     }
 
     // ---- making, finding, leaving -------------------------------------------------------------------------------
 
     /** Mounts and boots a box whose tree is there. */
     void boot() throws IOException {
-        box.mount(machine.store(), record.tree(), template);
+        box.mount(machine.store(), record.tree(), template, record.mounts());
         disk.apply(record);
         startGuest();
+        startUp.await();
     }
 
     /** Takes up a box that a process before this one served. */
@@ -259,7 +264,8 @@ final class LocalSandbox implements Sandbox {
                     running ? cgroup.memoryBytes() : 0,
                     cgroup.pids().size(),
                     running ? cgroup.cpuTime() : Duration.ZERO,
-                    disk.used(record));
+                    disk.used(record),
+                    running ? cgroup.cacheBytes() : 0);
         } catch (IOException e) {
             throw failed("measure", e);
         }
@@ -275,7 +281,7 @@ final class LocalSandbox implements Sandbox {
 
     @Override
     public List<CommandInfo> commands() {
-        return live().commands();
+        return live().commands().stream().map(startUp::shown).toList();
     }
 
     @Override
@@ -297,6 +303,29 @@ final class LocalSandbox implements Sandbox {
         return files;
     }
 
+    @Override
+    public String defaultUser() {
+        return template.user();
+    }
+
+    @Override
+    public Account account(String user) {
+        alive();
+        return commands.known(user);
+    }
+
+    @Override
+    public Optional<String> userName(int uid) {
+        alive();
+        return commands.accounts().userName(uid);
+    }
+
+    @Override
+    public Optional<String> groupName(int gid) {
+        alive();
+        return commands.accounts().groupName(gid);
+    }
+
     // ---- transitions ---------------------------------------------------------------------------------------------
 
     @Override
@@ -305,6 +334,7 @@ final class LocalSandbox implements Sandbox {
             switch (state()) {
                 case RUNNING -> {
                     paused = true;
+                    startUp.pausing();
                     try {
                         cgroup.freeze(FREEZE_PATIENCE);
                     } catch (RuntimeException | IOException e) {
@@ -330,11 +360,15 @@ final class LocalSandbox implements Sandbox {
                 }
                 default -> {
                     endProcesses();
+                    if (!box.inPlace(machine.store(), record.mounts())) {
+                        box.unmount();
+                    }
                     mountPoints.restore();
                     startGuest();
                 }
             }
         });
+        startUp.await();
     }
 
     @Override
@@ -439,6 +473,7 @@ final class LocalSandbox implements Sandbox {
             disk.apply(record);
             startGuest();
         });
+        startUp.await();
     }
 
     @Override
@@ -487,7 +522,7 @@ final class LocalSandbox implements Sandbox {
                 cgroup.create();
             }
             wayOut.open(record.network());
-            template.start().ifPresent(this::runInBackground);
+            startUp.begin();
         } catch (RuntimeException | IOException e) {
             endProcesses();
             throw e;
@@ -502,11 +537,6 @@ final class LocalSandbox implements Sandbox {
     private void prepareMeanwhile() throws IOException {
         box.prepareRecord(record);
         commands.prepare();
-    }
-
-    private void runInBackground(List<String> argv) {
-        start(Command.of(argv).withTag("start").whenFull(Command.WhenFull.DROP_OLDEST))
-                .close();
     }
 
     private static void thawed(@Nullable GuestLink link) {
@@ -604,7 +634,7 @@ final class LocalSandbox implements Sandbox {
                 try {
                     alive();
                     if (!box.mounted()) {
-                        box.mount(machine.store(), record.tree(), template);
+                        box.mountAgain(machine.store(), record.tree(), template, record.mounts());
                     }
                 } finally {
                     lifecycle.unlock();

@@ -88,6 +88,7 @@ final class OciRuntime {
                     Capability.MEMORY_LIMIT,
                     Capability.MEMORY_LIMIT_REPORTED,
                     Capability.PIDS_LIMIT,
+                    Capability.ATTRIBUTES,
                     Capability.OPEN_NETWORK));
         }
         if (incomplete) {

@@ -167,6 +167,7 @@ final class WayOut {
     private static boolean widens(Network before, Network after) {
         return before.mode() == after.mode()
                 && after.allow().containsAll(before.allow())
+                && before.deny().containsAll(after.deny())
                 && after.secrets().containsAll(before.secrets());
     }
 

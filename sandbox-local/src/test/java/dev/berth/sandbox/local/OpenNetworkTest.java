@@ -32,9 +32,16 @@ import java.net.ServerSocket;
 import java.net.SocketTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -298,6 +305,26 @@ class OpenNetworkTest {
     }
 
     @Test
+    void aDeniedRangeIsNotReachedAndAnAllowedAddressInItIs() throws Exception {
+        Sandbox sandbox = machine.provider()
+                .create(SandboxSpec.of("denied", "host").withNetwork(Network.OPEN.withDeny("8.0.0.0/6")));
+        assertThat(ask(sandbox, internet.publicAddress(), 80, "hello")).isEqualTo(REFUSED);
+        sandbox.network(new Network(
+                Network.Mode.OPEN,
+                List.of(Rule.to(internet.publicAddress()).withEveryPort()),
+                List.of("8.0.0.0/6"),
+                List.of(),
+                Caps.DEFAULT));
+        assertThat(ask(sandbox, internet.publicAddress(), 80, "hello")).isEqualTo("hello");
+        assertThat(ask(sandbox, internet.publicAddress(), 81, "hello")).isEqualTo("hello");
+        assertThat(ask(sandbox, internet.machineAddress(), 80, "hello")).isEqualTo(REFUSED);
+        sandbox.network(Network.OPEN);
+        assertThat(ask(sandbox, internet.publicAddress(), 80, "hello")).isEqualTo("hello");
+        sandbox.network(Network.OPEN.withDeny("0.0.0.0/0"));
+        assertThat(ask(sandbox, internet.publicAddress(), 80, "hello")).isEqualTo(REFUSED);
+    }
+
+    @Test
     void anAllowedAddressOfTheMachineIsReachedOnItsPort() throws Exception {
         try (ServerSocket allowed = new ServerSocket();
                 ServerSocket beside = new ServerSocket()) {
@@ -461,6 +488,35 @@ class OpenNetworkTest {
         }
         assertThat(ask(open("claimed"), internet.publicAddress(), 80, "warm")).isEqualTo("warm");
         assertThat(machine.provider().measures().get("warm.hits")).isEqualTo(1.0);
+    }
+
+    @Test
+    void manyThatAreMadeAtOnceAreEachConnectedByTheirOwnAddress() throws Exception {
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<Sandbox>> made = IntStream.range(0, 8)
+                    .mapToObj(number -> threads.submit(() -> open("many-" + number)))
+                    .toList();
+            Set<String> addresses = new HashSet<>();
+            for (Future<Sandbox> one : made) {
+                assertThat(ask(one.get(), internet.publicAddress(), 80, "here")).isEqualTo("here");
+                addresses.add(python(one.get(), """
+                        import socket
+                        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+                        s.connect(('192.0.2.1', 9))
+                        print(s.getsockname()[0])
+                        """));
+            }
+            assertThat(addresses).hasSize(made.size());
+            List<Future<?>> ended = new ArrayList<>();
+            for (Future<Sandbox> one : made) {
+                Sandbox sandbox = one.get();
+                ended.add(threads.submit(sandbox::destroy));
+            }
+            for (Future<?> one : ended) {
+                one.get();
+            }
+        }
+        assertThat(machine.provider().list()).isEmpty();
     }
 
     @Test

@@ -27,7 +27,10 @@ class PlainStoreTest {
     @Test
     void refusesADiskLimitItCannotKeep() throws IOException {
         try (TestMachine machine = new TestMachine(RuntimeKind.CRUN, StoreKind.PLAIN, Map.of())) {
-            assertThat(machine.provider().capabilities()).doesNotContain(Capability.DISK_LIMIT);
+            assertThat(machine.provider().capabilities()).doesNotContain(Capability.DISK_LIMIT, Capability.VOLUMES);
+            assertThatThrownBy(() -> machine.provider().volumes().make("unlimited"))
+                    .isInstanceOfSatisfying(
+                            SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.UNSUPPORTED));
             assertThatThrownBy(() -> machine.provider().create(SandboxSpec.of("limited", "host")))
                     .isInstanceOfSatisfying(
                             SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.UNSUPPORTED));
@@ -38,6 +41,20 @@ class PlainStoreTest {
                     .isInstanceOfSatisfying(
                             SandboxException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.UNSUPPORTED));
             assertThat(unlimited.limits()).isEqualTo(NO_DISK_LIMIT);
+        }
+    }
+
+    @Test
+    void removesFilesHoweverDeepTheyAre() throws IOException {
+        try (TestMachine machine = new TestMachine(RuntimeKind.CRUN, StoreKind.PLAIN, Map.of())) {
+            Sandbox sandbox =
+                    machine.provider().create(SandboxSpec.of("deep", "host").withLimits(NO_DISK_LIMIT));
+            String name = "d".repeat(200);
+            assertThat(sandbox.run(Command.shell("for i in $(seq 30); do mkdir " + name + " && cd " + name + "; done"))
+                            .code())
+                    .isZero();
+            sandbox.destroy();
+            assertThat(machine.provider().machine().store().trees()).isEmpty();
         }
     }
 

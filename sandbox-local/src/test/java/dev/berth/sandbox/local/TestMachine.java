@@ -8,6 +8,7 @@ import dev.berth.sandbox.local.linux.Directories;
 import dev.berth.sandbox.local.linux.Mounts;
 import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.sandbox.local.store.StoreKind;
+import dev.berth.sandbox.local.template.BuildConfig;
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
@@ -51,7 +52,7 @@ public final class TestMachine implements AutoCloseable {
         } catch (IOException e) {
             throw new java.io.UncheckedIOException(e);
         }
-        config = new LocalConfig(data, templates(), runtime, store, POOL, warm, network);
+        config = new LocalConfig(data, templates(), runtime, store, POOL, warm, network, BuildConfig.DEFAULT);
         provider = LocalProvider.open(config);
     }
 

@@ -8,6 +8,7 @@ import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxSpec;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.store.StoreKind;
+import dev.berth.sandbox.local.template.TestingTemplates;
 import java.io.IOException;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -64,9 +65,26 @@ class WarmPoolTest {
         }
     }
 
+    @Test
+    void whatATemplateStartsHasTheVariablesOfItsSandbox() throws Exception {
+        TestingTemplates.build("started", "from base\nstart printenv WHO > who.new; mv who.new who");
+        try (TestMachine machine = new TestMachine(RuntimeKind.CRUN, StoreKind.BTRFS, Map.of("started", 1))) {
+            awaitWarm(machine, "started", 1);
+            Sandbox sandbox =
+                    machine.provider().create(SandboxSpec.of("mine", "started").withEnv(Map.of("WHO", "me")));
+            assertThat(sandbox.run(Command.shell("until [ -e who ]; do sleep 0.02; done; cat who"))
+                            .stdout())
+                    .isEqualTo("me\n");
+        }
+    }
+
     private static void awaitWarm(TestMachine machine, int count) throws InterruptedException {
+        awaitWarm(machine, "host", count);
+    }
+
+    private static void awaitWarm(TestMachine machine, String template, int count) throws InterruptedException {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-        while (machine.provider().warm("host") < count) {
+        while (machine.provider().warm(template) < count) {
             assertThat(System.nanoTime()).as("the pool fills up").isLessThan(deadline);
             TimeUnit.MILLISECONDS.sleep(5);
         }

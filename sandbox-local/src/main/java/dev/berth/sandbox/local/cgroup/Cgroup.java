@@ -42,6 +42,9 @@ public abstract sealed class Cgroup permits CgroupV1, CgroupV2 {
 
     public abstract long memoryBytes() throws IOException;
 
+    /** How much of that is cache of files, which the kernel gives up when the room is needed. */
+    public abstract long cacheBytes() throws IOException;
+
     public abstract Duration cpuTime() throws IOException;
 
     /** The directory whose process list and count is taken as the truth. */

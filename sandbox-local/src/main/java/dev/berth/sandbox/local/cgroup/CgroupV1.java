@@ -133,6 +133,11 @@ final class CgroupV1 extends Cgroup {
     }
 
     @Override
+    public long cacheBytes() throws IOException {
+        return field(dir("memory").resolve("memory.stat"), "total_cache");
+    }
+
+    @Override
     public Duration cpuTime() throws IOException {
         Path account = byController.get("cpuacct");
         return account == null

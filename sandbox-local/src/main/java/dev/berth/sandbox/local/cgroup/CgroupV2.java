@@ -71,6 +71,11 @@ final class CgroupV2 extends Cgroup {
     }
 
     @Override
+    public long cacheBytes() throws IOException {
+        return field(file("memory.stat"), "file");
+    }
+
+    @Override
     public Duration cpuTime() throws IOException {
         return Duration.ofNanos(1000 * field(file("cpu.stat"), "usage_usec"));
     }

@@ -14,10 +14,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -37,10 +38,12 @@ public final class Accounts {
     private static final Duration SETTLED = Duration.ofMillis(100);
 
     private final Supplier<Path> root;
-    private volatile Known known = new Known(List.of(), Map.of());
+    private volatile Known known = new Known(List.of(), List.of(), List.of());
 
-    /** Who was found when the files were as these say; a change of a file changes its ctime, which nobody can set. */
-    private record Known(List<Stat> files, Map<String, Account> accounts) {}
+    /** What the files said when they were as these say; a change of a file changes its ctime, which nobody can set. */
+    private record Known(List<Stat> files, List<Account> accounts, List<Group> groups) {}
+
+    private record Group(String name, int gid, Set<String> members) {}
 
     /** @param root where the sandbox's root is mounted on the host now; asked for every look-up */
     public Accounts(Supplier<Path> root) {
@@ -56,31 +59,45 @@ public final class Accounts {
 
     /** The user of a name, or of a number if there is no such name; the first one, as for getpwnam(3). */
     public Optional<Account> find(String user) {
-        List<Stat> files = stats();
-        Known before = known;
-        if (before.files.equals(files) && before.accounts.containsKey(user)) {
-            return Optional.ofNullable(before.accounts.get(user));
-        }
-        Optional<Account> found = read(user);
-        Instant settled = Instant.now().minus(SETTLED);
-        if (found.isPresent()
-                && files.stream().allMatch(file -> file.changedAt().isBefore(settled))) {
-            known = new Known(files, Map.of(user, found.get()));
-        }
-        return found;
-    }
-
-    private Optional<Account> read(String user) {
-        List<Account> accounts =
-                lines(PASSWD, 7).flatMap(f -> account(f).stream()).toList();
+        Known now = now();
         OptionalInt number = id(user);
-        return accounts.stream()
+        return now.accounts.stream()
                 .filter(a -> a.name.equals(user))
                 .findFirst()
-                .or(() -> accounts.stream()
+                .or(() -> now.accounts.stream()
                         .filter(a -> number.isPresent() && a.uid == number.getAsInt())
                         .findFirst())
-                .map(this::withGroups);
+                .map(account -> withGroups(account, now.groups));
+    }
+
+    /** The name of a user id; the first one, as for getpwuid(3). */
+    public Optional<String> userName(int uid) {
+        return now().accounts.stream()
+                .filter(a -> a.uid == uid)
+                .map(Account::name)
+                .findFirst();
+    }
+
+    /** The name of a group id; the first one, as for getgrgid(3). */
+    public Optional<String> groupName(int gid) {
+        return now().groups.stream().filter(g -> g.gid == gid).map(Group::name).findFirst();
+    }
+
+    private Known now() {
+        List<Stat> files = stats();
+        Known before = known;
+        if (!files.isEmpty() && before.files.equals(files)) {
+            return before;
+        }
+        Known read = new Known(
+                files,
+                lines(PASSWD, 7).flatMap(f -> account(f).stream()).toList(),
+                lines(GROUP, 4).flatMap(f -> group(f).stream()).toList());
+        Instant settled = Instant.now().minus(SETTLED);
+        if (files.stream().allMatch(file -> file.changedAt().isBefore(settled))) {
+            known = read;
+        }
+        return read;
     }
 
     private static Optional<Account> account(List<String> fields) {
@@ -94,10 +111,20 @@ public final class Accounts {
         return Optional.of(new Account(fields.get(0), uid.getAsInt(), gid.getAsInt(), home, shell, List.of()));
     }
 
-    private Account withGroups(Account account) {
-        List<Integer> groups = lines(GROUP, 4)
-                .filter(f -> Arrays.asList(f.get(3).split(",")).contains(account.name))
-                .flatMap(f -> id(f.get(2)).stream().boxed())
+    private static Optional<Group> group(List<String> fields) {
+        OptionalInt gid = id(fields.get(2));
+        return fields.get(0).isEmpty() || gid.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new Group(
+                        fields.get(0),
+                        gid.getAsInt(),
+                        new HashSet<>(Arrays.asList(fields.get(3).split(",")))));
+    }
+
+    private static Account withGroups(Account account, List<Group> all) {
+        List<Integer> groups = all.stream()
+                .filter(group -> group.members.contains(account.name))
+                .map(Group::gid)
                 .filter(gid -> gid != account.gid)
                 .distinct()
                 .limit(GROUPS_LIMIT)

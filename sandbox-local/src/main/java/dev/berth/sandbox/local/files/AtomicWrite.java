@@ -26,11 +26,12 @@ final class AtomicWrite {
     private static final int KEPT_MODE = 01777;
 
     private final WriteTarget target;
-    private final Owner defaultOwner;
+    private final Owner owner;
 
-    AtomicWrite(WriteTarget target, Owner defaultOwner) {
+    /** @param owner whose the file will be */
+    AtomicWrite(WriteTarget target, Owner owner) {
         this.target = target;
-        this.defaultOwner = defaultOwner;
+        this.owner = owner;
     }
 
     void write(InputStream content, OptionalInt mode, ContentCopy copy) throws ErrnoException {
@@ -39,7 +40,8 @@ final class AtomicWrite {
             boolean placed = false;
             try {
                 copy.copy(content, file, StandardOpenOption.WRITE);
-                FileCalls.chown(file, target.existing().map(Stat::owner).orElse(defaultOwner));
+                keepAttributes(file);
+                FileCalls.chown(file, owner);
                 FileCalls.chmod(file, mode.orElse(keptMode()));
                 FileCalls.renameat(target.directory(), hidden, target.directory(), target.name());
                 placed = true;
@@ -53,6 +55,19 @@ final class AtomicWrite {
 
     private int keptMode() {
         return target.existing().map(s -> s.permissions() & KEPT_MODE).orElse(RootFiles.FILE_MODE);
+    }
+
+    private void keepAttributes(Fd file) throws ErrnoException {
+        if (target.existing().isEmpty()) {
+            return;
+        }
+        try (Fd old = Resolver.findIn(target.directory(), target.name())) {
+            Attributes.copy(old, file);
+        } catch (ErrnoException e) {
+            if (e.errno() != ErrnoException.ENOENT) {
+                throw e;
+            }
+        }
     }
 
     /** Removes the hidden file, unless the sandbox has put something else under its name. */

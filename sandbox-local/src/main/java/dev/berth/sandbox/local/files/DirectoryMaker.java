@@ -78,7 +78,7 @@ final class DirectoryMaker {
     private boolean isDirectory(String doing, SandboxPath path) throws ErrnoException {
         try (Fd found = resolver.find(path)) {
             if (!found.stat().isDirectory()) {
-                throw SandboxException.conflict("could not " + doing + " " + path
+                throw SandboxException.invalid("could not " + doing + " " + path
                         + ": it exists already and is not a directory; use another name or remove it first");
             }
             return true;

@@ -80,6 +80,12 @@ final class FileCalls {
             Libc.bind("linkat", FunctionDescriptor.of(INT, INT, POINTER, INT, POINTER, INT));
     private static final MethodHandle SETXATTR =
             Libc.bind("setxattr", FunctionDescriptor.of(INT, POINTER, POINTER, POINTER, LONG, INT));
+    private static final MethodHandle LISTXATTR =
+            Libc.bind("listxattr", FunctionDescriptor.of(LONG, POINTER, POINTER, LONG));
+    private static final MethodHandle GETXATTR =
+            Libc.bind("getxattr", FunctionDescriptor.of(LONG, POINTER, POINTER, POINTER, LONG));
+    private static final MethodHandle REMOVEXATTR =
+            Libc.bind("removexattr", FunctionDescriptor.of(INT, POINTER, POINTER));
     private static final MethodHandle UTIMENSAT =
             Libc.bind("utimensat", FunctionDescriptor.of(INT, INT, POINTER, POINTER, INT));
     private static final MethodHandle FCHOWNAT =
@@ -160,6 +166,16 @@ final class FileCalls {
         }
     }
 
+    /** Where a link of proc(5) points that the server itself chose. */
+    static byte[] readlink(byte[] path) throws ErrnoException {
+        try (Arena memory = Arena.ofConfined()) {
+            MemorySegment buffer = memory.allocate(PATH_MAX);
+            long length = call("readlinkat", (arena, errno) ->
+                    (long) READLINKAT.invokeExact(errno, AT_FDCWD, string(arena, path), buffer, (long) PATH_MAX));
+            return buffer.asSlice(0, length).toArray(ValueLayout.JAVA_BYTE);
+        }
+    }
+
     static void mkdirat(Fd directory, byte[] name, int mode) throws ErrnoException {
         call("mkdirat", (arena, errno) ->
                 (int) MKDIRAT.invokeExact(errno, directory.number(), string(arena, name), mode));
@@ -215,6 +231,45 @@ final class FileCalls {
     static void setxattr(Fd fd, byte[] name, byte[] value) throws ErrnoException {
         call("setxattr", (arena, errno) -> (int) SETXATTR.invokeExact(
                 errno, string(arena, fd.link()), string(arena, name), string(arena, value), (long) value.length, 0));
+    }
+
+    /** The names of the extended attributes of what a descriptor stands for, each with a NUL after it. */
+    static byte[] listxattr(Fd fd) throws ErrnoException {
+        return sized((arena, errno, buffer, size) ->
+                (long) LISTXATTR.invokeExact(errno, string(arena, fd.link()), buffer, size));
+    }
+
+    static byte[] getxattr(Fd fd, byte[] name) throws ErrnoException {
+        return sized((arena, errno, buffer, size) ->
+                (long) GETXATTR.invokeExact(errno, string(arena, fd.link()), string(arena, name), buffer, size));
+    }
+
+    static void removexattr(Fd fd, byte[] name) throws ErrnoException {
+        call("removexattr", (arena, errno) ->
+                (int) REMOVEXATTR.invokeExact(errno, string(arena, fd.link()), string(arena, name)));
+    }
+
+    private interface Sized {
+        long invoke(Arena arena, MemorySegment errno, MemorySegment buffer, long size) throws Throwable;
+    }
+
+    /** What is as long as the call says when it is given no room; it may have grown when it is given some. */
+    private static byte[] sized(Sized asked) throws ErrnoException {
+        while (true) {
+            long size = call("xattr", (arena, errno) -> asked.invoke(arena, errno, MemorySegment.NULL, 0));
+            if (size == 0) {
+                return new byte[0];
+            }
+            try (Arena memory = Arena.ofConfined()) {
+                MemorySegment buffer = memory.allocate(size);
+                long length = call("xattr", (arena, errno) -> asked.invoke(arena, errno, buffer, size));
+                return buffer.asSlice(0, length).toArray(ValueLayout.JAVA_BYTE);
+            } catch (ErrnoException e) {
+                if (e.errno() != ErrnoException.ERANGE) {
+                    throw e;
+                }
+            }
+        }
     }
 
     /** Sets when a file was written, and leaves alone when it was read. */

@@ -21,8 +21,8 @@ final class FileErrors {
             case ErrnoException.EISDIR -> error(ErrorCode.INVALID, doing, path, "it is a directory", "name a file", e);
             case ErrnoException.ELOOP ->
                 error(ErrorCode.INVALID, doing, path, "its links lead in a circle", "use the path without links", e);
-            case ErrnoException.ENAMETOOLONG ->
-                error(ErrorCode.INVALID, doing, path, "the name is too long", "use a shorter one", e);
+            case ErrnoException.ENAMETOOLONG, ErrnoException.ERANGE, ErrnoException.E2BIG ->
+                error(ErrorCode.INVALID, doing, path, "the name or value is too long", "use a shorter one", e);
             case ErrnoException.EXDEV ->
                 error(
                         ErrorCode.INVALID,
@@ -34,7 +34,8 @@ final class FileErrors {
             case ErrnoException.EINVAL ->
                 error(ErrorCode.INVALID, doing, path, "it cannot be done with this path", "use another", e);
             case ErrnoException.ENOSPC, ErrnoException.EDQUOT ->
-                error(ErrorCode.LIMIT, doing, path, "the disk of the sandbox is full", "remove files first", e);
+                error(ErrorCode.LIMIT, doing, path, "the disk of the sandbox is full", "remove files first", e)
+                        .with(SandboxException.LIMIT, "disk");
             case ErrnoException.EFBIG ->
                 error(ErrorCode.LIMIT, doing, path, "the file would become too large", "write a smaller one", e);
             case ErrnoException.EROFS ->

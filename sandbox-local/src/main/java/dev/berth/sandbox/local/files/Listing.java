@@ -47,8 +47,24 @@ final class Listing {
                 }
             }
         }
-        listing.found.sort(Comparator.comparing(FileInfo::path));
+        listing.found.sort(Comparator.comparing(FileInfo::path, Listing::inOrder));
         return listing.found;
+    }
+
+    /** As the kernel's bytes compare, but with what is in a directory right after it: nothing sorts before the slash. */
+    static int inOrder(String one, String other) {
+        int shorter = Math.min(one.length(), other.length());
+        for (int i = 0; i < shorter; i++) {
+            if (one.charAt(i) != other.charAt(i)) {
+                return Integer.compare(rank(one.charAt(i)), rank(other.charAt(i)));
+            }
+        }
+        return Integer.compare(one.length(), other.length());
+    }
+
+    /** The halves of a character beyond 16 bits come after all others, as their bytes do in UTF-8. */
+    private static int rank(char c) {
+        return c == '/' ? 0 : Character.isSurrogate(c) ? c + 0x10000 : c;
     }
 
     private void list(Fd directory, Directory self, int depth) throws ErrnoException {

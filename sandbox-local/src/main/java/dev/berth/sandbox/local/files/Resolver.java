@@ -12,6 +12,7 @@ import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.local.linux.ErrnoException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
@@ -59,6 +60,10 @@ final class Resolver implements AutoCloseable {
         }
     }
 
+    Fd root() {
+        return root;
+    }
+
     /** For a view of a directory that is found by this one, which is closed. */
     Resolver within(SandboxPath directory) {
         try (this) {
@@ -71,6 +76,25 @@ final class Resolver implements AutoCloseable {
     /** What a path leads to, opened with O_PATH; links are followed, inside the root. */
     Fd find(SandboxPath path) throws ErrnoException {
         return resolve(path, O_PATH);
+    }
+
+    /** Where in the root something is that was found by this; empty if it has no name there any more. */
+    Optional<SandboxPath> where(Fd found) throws ErrnoException {
+        String top = SandboxPath.decode(FileCalls.readlink(root.link()));
+        String full = SandboxPath.decode(FileCalls.readlink(found.link()));
+        if (!full.equals(top) && !full.startsWith(top.endsWith("/") ? top : top + "/")) {
+            return Optional.empty();
+        }
+        String below = full.substring(top.length());
+        SandboxPath path = rules == INSIDE
+                ? SandboxPath.parse("/" + below, "/")
+                : SandboxPath.parseBelow("./" + (below.startsWith("/") ? below.substring(1) : below));
+        // The kernel tells a name it had; it may be another's by now, or have had bytes that no text has.
+        try (Fd again = findItself(path)) {
+            return again.stat().isSameFileAs(found.stat()) ? Optional.of(path) : Optional.empty();
+        } catch (ErrnoException e) {
+            return Optional.empty();
+        }
     }
 
     /** As {@link #find}, but a link as the last component is not followed. */

@@ -8,6 +8,7 @@ import static dev.berth.sandbox.local.files.FileCalls.O_NONBLOCK;
 import static dev.berth.sandbox.local.files.FileCalls.O_RDONLY;
 import static dev.berth.sandbox.local.files.FileCalls.O_WRONLY;
 
+import dev.berth.sandbox.Account;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.FileEvent;
 import dev.berth.sandbox.FileInfo;
@@ -21,6 +22,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
@@ -39,30 +41,68 @@ import java.util.function.Supplier;
 public final class RootFiles implements SandboxFiles {
     static final int FILE_MODE = 0644;
 
+    private static final int TRIES = 20;
+
     private final Supplier<Resolver> root;
+    private final Function<String, Account> accounts;
     private final Owner owner;
+    /** Whether a file that is written becomes the owner's, if it was somebody else's. */
+    private final boolean takesOver;
+
     private final Function<String, SandboxPath> parser;
+    /** In a view of a directory paths are the same for all users. */
+    private final boolean view;
 
     /**
      * @param root where the root is mounted on the host now; asked for every operation
      * @param uid the default user as the sandbox sees it, who owns what is made
      * @param home the default user's home in the sandbox, where relative paths begin
+     * @param accounts who a name is now; throws {@code invalid} if nobody is
      */
-    public RootFiles(Supplier<Path> root, int uid, int gid, String home) {
+    public RootFiles(Supplier<Path> root, int uid, int gid, String home, Function<String, Account> accounts) {
         String begin = SandboxPath.parse(home, "/").text();
-        this(() -> Resolver.open(root), Owner.inside(uid, gid), path -> SandboxPath.parse(path, begin));
+        this(
+                () -> Resolver.open(root),
+                accounts,
+                Owner.inside(uid, gid),
+                false,
+                path -> SandboxPath.parse(path, begin),
+                false);
     }
 
-    private RootFiles(Supplier<Resolver> root, Owner owner, Function<String, SandboxPath> parser) {
+    private RootFiles(
+            Supplier<Resolver> root,
+            Function<String, Account> accounts,
+            Owner owner,
+            boolean takesOver,
+            Function<String, SandboxPath> parser,
+            boolean view) {
         this.root = root;
+        this.accounts = accounts;
         this.owner = owner;
+        this.takesOver = takesOver;
         this.parser = parser;
+        this.view = view;
+    }
+
+    @Override
+    public SandboxFiles as(String user) {
+        Account account = accounts.apply(user);
+        String home = SandboxPath.parse(account.home(), "/").text();
+        return new RootFiles(
+                root,
+                accounts,
+                Owner.inside(account.uid(), account.gid()),
+                true,
+                view ? parser : path -> SandboxPath.parseOf(path, home),
+                view);
     }
 
     @Override
     public SandboxFiles within(String directory) {
         SandboxPath checked = parser.apply(directory);
-        return new RootFiles(() -> root.get().within(checked), owner, SandboxPath::parseBelow);
+        return new RootFiles(
+                () -> root.get().within(checked), accounts, owner, takesOver, SandboxPath::parseBelow, true);
     }
 
     @Override
@@ -79,6 +119,44 @@ public final class RootFiles implements SandboxFiles {
                         checked.text(),
                         stat.isLink() ? Optional.of(SandboxPath.decode(found.linkTarget())) : Optional.empty());
             }
+        });
+    }
+
+    @Override
+    public FileInfo resolved(String path) {
+        return on("look at", path, (resolver, checked) -> {
+            for (int tries = 1; ; tries++) {
+                try (Fd found = resolver.find(checked)) {
+                    Optional<SandboxPath> where = resolver.where(found);
+                    if (where.isPresent()) {
+                        return found.stat().info(where.get().text(), Optional.empty());
+                    }
+                }
+                if (tries == TRIES) {
+                    throw new ErrnoException("readlink", ErrnoException.ESTALE);
+                }
+                Resolver.giveWay();
+            }
+        });
+    }
+
+    @Override
+    public Map<String, String> attributes(String path) {
+        return on("read the attributes of", path, (resolver, checked) -> {
+            try (Fd found = resolver.find(checked)) {
+                return Attributes.of(found);
+            }
+        });
+    }
+
+    @Override
+    public void attributes(String path, String prefix, Map<String, String> attributes) {
+        Attributes.check(prefix, attributes);
+        on("change the attributes of", path, (resolver, checked) -> {
+            try (Fd found = resolver.find(checked)) {
+                Attributes.replace(found, prefix, attributes);
+            }
+            return checked;
         });
     }
 
@@ -136,7 +214,9 @@ public final class RootFiles implements SandboxFiles {
         on("write", path, (resolver, checked) -> {
             var maker = new DirectoryMaker(resolver, owner);
             try (WriteTarget target = WriteTarget.find("write", checked, resolver, maker)) {
-                new AtomicWrite(target, owner).write(content, mode, new ContentCopy("write", checked));
+                Owner next =
+                        takesOver ? owner : target.existing().map(Stat::owner).orElse(owner);
+                new AtomicWrite(target, next).write(content, mode, new ContentCopy("write", checked));
             }
             return checked;
         });
@@ -182,17 +262,19 @@ public final class RootFiles implements SandboxFiles {
             SandboxPath target = parser.apply(to);
             byte[] oldName = source.name("move");
             byte[] newName = target.name("move to");
-            try (Fd oldParent = resolver.parent(source);
-                    Fd newParent = parentToMoveTo(resolver, target)) {
-                rename(source, oldParent, oldName, target, newParent, newName);
+            try (Fd oldParent = resolver.parent(source)) {
+                var _ = FileCalls.statx(oldParent, oldName); // so that no directory is made for what is not there
+                try (Fd newParent = parentToMoveTo(resolver, target)) {
+                    rename(source, oldParent, oldName, target, newParent, newName);
+                }
             }
             return target;
         });
     }
 
-    private static Fd parentToMoveTo(Resolver resolver, SandboxPath target) throws ErrnoException {
+    private Fd parentToMoveTo(Resolver resolver, SandboxPath target) throws ErrnoException {
         try {
-            return resolver.parent(target);
+            return new DirectoryMaker(resolver, owner).parent("move to", target);
         } catch (ErrnoException e) {
             throw FileErrors.of("move to", target, e);
         }

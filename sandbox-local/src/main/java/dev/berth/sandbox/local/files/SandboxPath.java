@@ -28,6 +28,14 @@ record SandboxPath(String text) {
         return new SandboxPath("/" + String.join("/", components(path.startsWith("/") ? path : home + "/" + path)));
     }
 
+    /** As a user writes it: {@code ~} is their home, and so is nothing at all. */
+    static SandboxPath parseOf(String path, String home) {
+        if (path.isEmpty() || path.equals("~")) {
+            return parse(home, "/");
+        }
+        return parse(path.startsWith("~/") ? "./" + path.substring(2) : path, home);
+    }
+
     /** As the caller of a view gives it. @throws SandboxException {@code denied} if it leads outside by its words */
     static SandboxPath parseBelow(String path) {
         check(path);

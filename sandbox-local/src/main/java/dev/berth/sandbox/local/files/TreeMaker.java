@@ -98,7 +98,7 @@ public final class TreeMaker implements AutoCloseable {
     public static final class NewFile implements AutoCloseable {
         private final Fd fd;
 
-        private NewFile(Fd fd) {
+        NewFile(Fd fd) {
             this.fd = fd;
         }
 
@@ -128,13 +128,13 @@ public final class TreeMaker implements AutoCloseable {
     }
 
     /** A change of owner takes setuid bits and capabilities away (chown(2)), so it is first; the time is last. */
-    private static void apply(Fd fd, NodeAttributes attributes) throws ErrnoException {
+    static void apply(Fd fd, NodeAttributes attributes) throws ErrnoException {
         FileCalls.chown(fd, new Owner(attributes.uid(), attributes.gid()));
         FileCalls.chmod(fd, attributes.mode());
         finish(fd, attributes);
     }
 
-    private static void finish(Fd fd, NodeAttributes attributes) throws ErrnoException {
+    static void finish(Fd fd, NodeAttributes attributes) throws ErrnoException {
         for (Map.Entry<String, String> xattr : attributes.xattrs().entrySet()) {
             FileCalls.setxattr(fd, bytes(xattr.getKey()), bytes(xattr.getValue()));
         }

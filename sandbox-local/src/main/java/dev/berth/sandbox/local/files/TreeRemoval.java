@@ -9,6 +9,7 @@ import static dev.berth.sandbox.local.linux.ErrnoException.ENOTEMPTY;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.local.linux.ErrnoException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import org.jspecify.annotations.Nullable;
@@ -23,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A process that makes files as fast as they are removed could keep this busy for ever; hence the bounds.
  */
-final class TreeRemoval {
+public final class TreeRemoval {
     private static final byte[] UP = "..".getBytes(StandardCharsets.US_ASCII);
     /** More directories than this are looked for again, when these are gone. */
     private static final int DIRECTORIES_AT_A_TIME = 4096;
@@ -54,6 +55,19 @@ final class TreeRemoval {
         Level(byte[] name, Stat directory) {
             this.name = name;
             this.directory = directory;
+        }
+    }
+
+    /** Removes a tree in a directory of the server's own; nothing happens if it is not there. */
+    public static void remove(Path directory, String name) throws ErrnoException {
+        SandboxPath path = SandboxPath.ROOT.child(name);
+        try (Fd parent = FileCalls.open(
+                directory.toString().getBytes(StandardCharsets.UTF_8), FileCalls.O_PATH | FileCalls.O_DIRECTORY)) {
+            remove(parent, path.name("remove"), path);
+        } catch (ErrnoException e) {
+            if (e.errno() != ENOENT) {
+                throw e;
+            }
         }
     }
 

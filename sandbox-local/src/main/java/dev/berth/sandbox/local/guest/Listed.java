@@ -32,6 +32,7 @@ record Listed(CommandInfo info, long stdinTaken, long stdinReceived) {
                             tag,
                             line,
                             (flags & 1) != 0,
+                            (flags & 2) != 0,
                             ended,
                             stdoutOldest,
                             stdoutEnd,

@@ -24,12 +24,14 @@ public final class ErrnoException extends IOException {
     public static final int EFBIG = 27;
     public static final int ENOSPC = 28;
     public static final int EROFS = 30;
+    public static final int ERANGE = 34;
     public static final int ENAMETOOLONG = 36;
     public static final int ENOSYS = 38;
     public static final int ENOTEMPTY = 39;
     public static final int ELOOP = 40;
     public static final int ENOEXEC = 8;
     public static final int E2BIG = 7;
+    public static final int ENODATA = 61;
     public static final int EOPNOTSUPP = 95;
     public static final int EADDRINUSE = 98;
     public static final int ECONNREFUSED = 111;

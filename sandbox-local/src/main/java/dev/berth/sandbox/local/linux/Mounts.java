@@ -56,6 +56,16 @@ public final class Mounts {
         mount("none", "none", target, BIND | REMOUNT | READ_ONLY | NOSUID | NODEV, "");
     }
 
+    /** Shows a directory of the machine, without what is mounted below it, at another place. */
+    public static void bind(Path source, Path target) throws ErrnoException {
+        mount("none", source.toString(), target, BIND, "");
+    }
+
+    /** That nothing in what is mounted there is a device, or lends its owner's rights. */
+    public static void tame(Path mounted) throws ErrnoException {
+        mount("none", "none", mounted, BIND | REMOUNT | NOSUID | NODEV, "");
+    }
+
     /** Unmounts now, or as soon as the last user is gone. Returns false if nothing was mounted there. */
     public static boolean unmount(Path target) throws ErrnoException {
         try (Arena arena = Arena.ofConfined()) {
@@ -75,12 +85,34 @@ public final class Mounts {
         }
     }
 
-    /** One line of /proc/self/mountinfo, see proc(5). */
-    public record Mounted(Path target, String type, String source) {}
+    /**
+     * One line of /proc/self/mountinfo, see proc(5).
+     *
+     * @param root what of its filesystem is seen at the target
+     * @param device the filesystem's; on btrfs no file has this number
+     */
+    public record Mounted(Path target, Path root, String device, String type, String source) {}
 
     public static List<Mounted> all() throws IOException {
         return Files.readAllLines(Path.of("/proc/self/mountinfo")).stream()
                 .map(Mounts::parse)
+                .toList();
+    }
+
+    /** Where a directory of the machine, or something in it, is seen beside its own place. */
+    public static List<Path> places(Path directory) throws IOException {
+        List<Mounted> all = all();
+        // Of several at one place the last hides the others.
+        Mounted home = all.stream()
+                .filter(mount -> directory.startsWith(mount.target()))
+                .reduce((one, next) ->
+                        next.target().getNameCount() < one.target().getNameCount() ? one : next)
+                .orElseThrow(() -> new IOException("nothing is mounted above " + directory));
+        Path inside = home.root().resolve(home.target().relativize(directory));
+        return all.stream()
+                .filter(mount ->
+                        mount.device().equals(home.device()) && mount.root().startsWith(inside))
+                .map(Mounted::target)
                 .toList();
     }
 
@@ -90,7 +122,12 @@ public final class Mounts {
         while (!fields[dash].equals("-")) {
             dash++;
         }
-        return new Mounted(Path.of(unescape(fields[4])), fields[dash + 1], unescape(fields[dash + 2]));
+        return new Mounted(
+                Path.of(unescape(fields[4])),
+                Path.of(unescape(fields[3])),
+                fields[2],
+                fields[dash + 1],
+                unescape(fields[dash + 2]));
     }
 
     /** Blanks and a few others are written in octal there. */

@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -61,8 +62,12 @@ final class Addresses {
                 .<Route[]>readValue(json));
     }
 
-    /** One that nobody on the machine has; the one of before if that is so of it. */
-    String choose(List<Route> routes, List<String> resolvers, Optional<String> before) {
+    /**
+     * One that nobody on the machine has; the one of before if that is so of it.
+     *
+     * @param chosen for others a moment ago, who have no routes yet
+     */
+    String choose(List<Route> routes, List<String> resolvers, Optional<String> before, Set<String> chosen) {
         List<Cidr> taken =
                 new ArrayList<>(resolvers.stream().map(Addresses::range).toList());
         List<Cidr> sandboxes = new ArrayList<>();
@@ -75,7 +80,8 @@ final class Addresses {
                 .orElseThrow(() -> SandboxException.unavailable("all of the ranges " + ranges
                         + " are in use on this machine; name one that is free in BERTH_NETWORK_RANGE"));
         return Stream.concat(before.stream(), Stream.generate(() -> any(range)).limit(ATTEMPTS))
-                .filter(address -> range.contains(range(address).address())
+                .filter(address -> !chosen.contains(address)
+                        && range.contains(range(address).address())
                         && sandboxes.stream().noneMatch(other -> overlap(range(address), other)))
                 .findFirst()
                 .orElseThrow(() -> SandboxException.limit("the range " + range

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /**
  * The pairs of interfaces, see veth(4): one end on the machine, the other in the sandbox's network namespace. The kernel
@@ -58,36 +59,68 @@ final class Links {
         return Files.exists(INTERFACES.resolve(link));
     }
 
-    /** Makes the pair; nothing passes before {@link #turnOn}. */
-    void make(String link, int pid) throws IOException {
-        ip("link add dev " + link + " group " + group + " type veth peer name " + INSIDE + " netns " + pid + "\n"
-                + withoutAddressesOfIpv6(link)
-                + "address add " + GATEWAY + "/32 dev " + link + "\n");
+    /**
+     * One link.
+     *
+     * @param link its name on the machine
+     * @param pid of a process in the sandbox's namespace
+     * @param address of the sandbox
+     */
+    record Pair(String link, int pid, String address) {
+        /**
+         * What the other end is called until it is turned on. Nothing else on the machine has that name: if the process is
+         * gone by then and its number is another's, there is nothing of it in the namespace that is entered.
+         */
+        private String born() {
+            return "in-" + link.substring(PREFIX.length());
+        }
     }
 
-    /** Gives the sandbox its address, and a way out. */
-    void turnOn(String link, int pid, String address) throws IOException {
-        String orders = withoutAddressesOfIpv6(INSIDE)
-                + "address add " + address + "/32 dev " + INSIDE + "\n"
+    /** Makes the pairs, with ways to the sandboxes; nothing passes before {@link #turnOn}, as the other ends are down. */
+    void make(List<Pair> pairs) throws IOException {
+        StringBuilder orders = new StringBuilder();
+        for (Pair pair : pairs) {
+            String link = pair.link();
+            orders.append("link add dev " + link + " group " + group + " type veth peer name " + pair.born() + " netns "
+                    + pair.pid() + "\n"
+                    + withoutAddressesOfIpv6(link)
+                    + "address add " + GATEWAY + "/32 dev " + link + "\n"
+                    + "link set dev " + link + " up\n"
+                    + "route add " + pair.address() + "/32 dev " + link + "\n");
+        }
+        ip(orders.toString());
+    }
+
+    /** Gives the sandbox its address, and a way out. All of that is in its own namespace. */
+    void turnOn(Pair pair) throws IOException {
+        String orders = "link set dev " + pair.born() + " name " + INSIDE + "\n"
+                + withoutAddressesOfIpv6(INSIDE)
+                + "address add " + pair.address() + "/32 dev " + INSIDE + "\n"
                 + "link set dev " + INSIDE + " up\n"
                 + "route add " + GATEWAY + "/32 dev " + INSIDE + " scope link\n"
                 + "route add default via " + GATEWAY + " dev " + INSIDE + "\n";
-        HostCommand.run(List.of("nsenter", "--net=/proc/" + pid + "/ns/net", "--", "ip", "-batch", "-"), orders)
+        HostCommand.run(List.of("nsenter", "--net=/proc/" + pair.pid() + "/ns/net", "--", "ip", "-batch", "-"), orders)
                 .orThrow();
-        ip("link set dev " + link + " up\nroute add " + address + "/32 dev " + link + "\n");
     }
 
     /** Whether this kernel has such pairs at all. */
     void tryOut() throws IOException {
         String link = name("tryout");
-        remove(link); // left by one that was killed
+        remove(List.of(link)); // left by one that was killed
         ip("link add dev " + link + " group " + group + " type veth peer name " + PREFIX + "peer\n" + "link delete dev "
                 + link + "\n");
     }
 
-    void remove(String link) throws IOException {
-        HostCommand.Output output = HostCommand.run(List.of("ip", "link", "delete", "dev", link), "");
-        if (!output.missing()) {
+    /** Nothing happens for those that are not there, or go by themselves at this moment. */
+    void remove(List<String> links) throws IOException {
+        List<String> there = links.stream().filter(Links::exists).toList();
+        if (there.isEmpty()) {
+            return;
+        }
+        String orders =
+                there.stream().map(link -> "link delete dev " + link + "\n").collect(Collectors.joining());
+        HostCommand.Output output = HostCommand.run(List.of("ip", "-force", "-batch", "-"), orders);
+        if (there.stream().anyMatch(Links::exists)) {
             output.orThrow();
         }
     }
@@ -130,6 +163,9 @@ final class Links {
     }
 
     private static void ip(String orders) throws IOException {
+        if (orders.isEmpty()) {
+            return;
+        }
         HostCommand.run(List.of("ip", "-batch", "-"), orders).orThrow();
     }
 

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,8 +32,9 @@ import tools.jackson.databind.json.JsonMapper;
  * see {@link Home}; that a box is connected is written there before anything is made for it, so whoever removes the box
  * knows. What is there without a box is a leftover, and {@link #sweep} removes it.
  *
- * <p>Rules come before links and go after them. Whatever is done here is done under one lock of the machine, as addresses
- * and forwarding are the whole machine's.
+ * <p>Rules come before links and go after them. What is done on the machine's side is done under one lock of the machine,
+ * as addresses and forwarding are the whole machine's, and for all who wait for it at once, see {@link Orders}. The other
+ * side of a link is the sandbox's own, and no lock is held for it.
  */
 public final class OpenNetwork {
     private static final Logger LOG = LoggerFactory.getLogger(OpenNetwork.class);
@@ -48,6 +50,8 @@ public final class OpenNetwork {
     private final Addresses addresses;
     private final Supplier<List<String>> resolvers;
     private final Ruleset rules;
+    private final Orders<Connecting> connecting = new Orders<>(LOCK, this::connectLocked);
+    private final Orders<String> leaving = new Orders<>(LOCK, this::disconnectLocked);
     /** Why this machine cannot; empty if it can, and null until somebody asks. Guarded by this. */
     private @Nullable String lacking;
 
@@ -128,75 +132,140 @@ public final class OpenNetwork {
         lacking().ifPresent(reason -> {
             throw SandboxException.unsupported("a network of mode open cannot be had here: " + reason);
         });
+        Connecting order = new Connecting(box, pids, network);
+        connecting.give(order);
+        Links.Pair made = order.made;
+        if (made != null) {
+            links.turnOn(made);
+        }
+    }
+
+    /** A box that is to be connected. */
+    private static final class Connecting {
+        private final String box;
+        private final List<Integer> pids;
+        private final Network network;
+        /** What was made for it and is to be turned on; null if it had a link that works. */
+        private Links.@Nullable Pair made;
+
+        private Connecting(String box, List<Integer> pids, Network network) {
+            this.box = box;
+            this.pids = pids;
+            this.network = network;
+        }
+    }
+
+    private void connectLocked(List<Connecting> orders) throws IOException {
         List<String> asked = resolvers.get();
         if (asked.isEmpty()) {
             throw SandboxException.unsupported("a network of mode open cannot be had here: this machine has no resolver"
                     + " with an IPv4 address in /etc/resolv.conf; name one there, or in BERTH_NETWORK_RESOLVERS");
         }
-        try (var _ = ProcessLock.acquire(LOCK)) {
-            connectLocked(box, pids, network, asked);
+        Once<List<Addresses.Route>> routes = new Once<>(Addresses::routes);
+        Once<Map<String, Traffic>> counters = new Once<>(this::counters);
+        Set<String> chosen = new HashSet<>();
+        List<String> lent = forwarding.lent();
+        StringBuilder orderedRules = new StringBuilder(rules.common(lent, asked));
+        List<Links.Pair> made = new ArrayList<>();
+        for (Connecting order : orders) {
+            String box = order.box;
+            String link = Links.name(box);
+            Optional<Home> before = Home.read(directory(box));
+            boolean known = before.filter(Home::connected).isPresent();
+            boolean kept = known && links.works(link);
+            if (!kept) {
+                links.remove(List.of(link));
+            }
+            Traffic written = before.map(Home::traffic).orElse(Traffic.NONE);
+            Traffic used = known ? counters.get().getOrDefault(box, written) : written;
+            Optional<String> last = before.map(Home::address);
+            String address = kept ? last.orElseThrow() : addresses.choose(routes.get(), asked, last, chosen);
+            if (last.filter(was -> !was.equals(address)).isPresent()) {
+                // They name the address it had. One that never had any has no rules.
+                removeRules(List.of(box), counters.get());
+            }
+            new Home(address, true, used).write(directory(box));
+            orderedRules.append(rules.sandbox(box, address, order.network, used));
+            chosen.add(address);
+            order.made = kept ? null : new Links.Pair(link, Links.guest(order.pids), address);
+            if (order.made != null) {
+                made.add(order.made);
+            }
+        }
+        nft(orderedRules.toString());
+        forwarding.lend(lent);
+        links.make(made);
+        for (Links.Pair pair : made) {
+            forwarding.prepare(pair.link(), asked.stream().anyMatch(resolver -> resolver.startsWith("127.")));
         }
     }
 
-    private void connectLocked(String box, List<Integer> pids, Network network, List<String> asked) throws IOException {
-        String link = Links.name(box);
-        Optional<Home> before = Home.read(directory(box));
-        boolean kept = before.filter(Home::connected).isPresent() && links.works(link);
-        if (!kept) {
-            links.remove(link);
+    /** What is asked for when it is needed, and then known. */
+    private static final class Once<T> {
+        private final Source<T> source;
+        private @Nullable T known;
+
+        private interface Source<T> {
+            T read() throws IOException;
         }
-        Traffic used = usedLocked(box, before);
-        Optional<String> last = before.map(Home::address);
-        String address = kept ? last.orElseThrow() : addresses.choose(Addresses.routes(), asked, last);
-        if (!last.equals(Optional.of(address))) {
-            // They name the address it had.
-            removeRules(box);
+
+        private Once(Source<T> source) {
+            this.source = source;
         }
-        new Home(address, true, used).write(directory(box));
-        List<String> lent = forwarding.lent();
-        nft(rules.common(lent, asked) + rules.sandbox(box, address, network, used));
-        forwarding.lend(lent);
-        if (!kept) {
-            int guest = Links.guest(pids);
-            links.make(link, guest);
-            forwarding.prepare(link, asked.stream().anyMatch(resolver -> resolver.startsWith("127.")));
-            links.turnOn(link, guest, address);
+
+        private T get() throws IOException {
+            T value = known == null ? source.read() : known;
+            known = value;
+            return value;
+        }
+    }
+
+    /** Whether one of these processes is the first of a box, which has begun then. */
+    public static boolean hasGuest(List<Integer> pids) throws IOException {
+        try {
+            return Links.guest(pids) > 0;
+        } catch (SandboxException e) {
+            return false;
         }
     }
 
     /** Cuts a box off; nothing happens if it is not connected. */
     public void disconnect(String box) throws IOException {
         if (Home.read(directory(box)).filter(Home::connected).isPresent()) {
-            try (var _ = ProcessLock.acquire(LOCK)) {
-                disconnectLocked(box);
-                removeIfUnused();
-            }
+            leaving.give(box);
         }
     }
 
-    private void disconnectLocked(String box) throws IOException {
-        links.remove(Links.name(box));
-        Optional<Home> home = Home.read(directory(box));
-        Traffic used = usedLocked(box, home);
-        removeRules(box);
-        if (home.isPresent()) {
-            home.get().with(used).disconnected().write(directory(box));
+    private void disconnectLocked(List<String> gone) throws IOException {
+        Map<String, Traffic> known = counters();
+        cutOff(gone, known);
+        known.keySet().removeAll(gone);
+        removeIfUnused(known);
+    }
+
+    /** @param known what the boxes that have rules have used */
+    private void cutOff(List<String> gone, Map<String, Traffic> known) throws IOException {
+        links.remove(gone.stream().map(Links::name).toList());
+        removeRules(gone, known);
+        for (String box : gone) {
+            Optional<Home> home = Home.read(directory(box));
+            if (home.isPresent()) {
+                Traffic used = known.getOrDefault(box, home.get().traffic());
+                home.get().with(used).disconnected().write(directory(box));
+            }
         }
     }
 
     /** What a box has sent and got since it was made. */
     public Traffic used(String box) throws IOException {
-        return usedLocked(box, Home.read(directory(box)));
+        Optional<Home> home = Home.read(directory(box));
+        Traffic written = home.map(Home::traffic).orElse(Traffic.NONE);
+        return home.filter(Home::connected).isPresent() ? counters().getOrDefault(box, written) : written;
     }
 
     /** What all boxes that are connected now have sent and got since they were made. */
     public Traffic used() throws IOException {
         return counters().values().stream().reduce(Traffic.NONE, Traffic::plus);
-    }
-
-    private Traffic usedLocked(String box, Optional<Home> home) throws IOException {
-        Traffic written = home.map(Home::traffic).orElse(Traffic.NONE);
-        return home.filter(Home::connected).isPresent() ? counters().getOrDefault(box, written) : written;
     }
 
     /**
@@ -216,24 +285,21 @@ public final class OpenNetwork {
             }
             // Listed last: a box is made before its link and its rules, and removed after them.
             Map<String, String> living = boxesByLink();
-            for (String link : found) {
-                if (!living.containsKey(link)) {
-                    LOG.info("removing link {}, left by a process that is gone", link);
-                    links.remove(link);
-                }
-            }
+            List<String> left =
+                    found.stream().filter(link -> !living.containsKey(link)).toList();
+            left.forEach(link -> LOG.info("removing link {}, left by a process that is gone", link));
+            links.remove(left);
             Set<String> linked = new HashSet<>(links.all());
+            List<String> gone = new ArrayList<>();
             for (Map.Entry<String, Traffic> counted : known.entrySet()) {
-                String box = counted.getKey();
-                if (linked.contains(Links.name(box))) {
-                    keep(box, counted.getValue());
-                } else if (Files.isDirectory(directory(box))) {
-                    disconnectLocked(box);
+                if (linked.contains(Links.name(counted.getKey()))) {
+                    keep(counted.getKey(), counted.getValue());
                 } else {
-                    removeRules(box);
+                    gone.add(counted.getKey());
                 }
             }
-            if (!removeIfUnused()) {
+            cutOff(gone, known);
+            if (!removeIfUnused(counters())) {
                 List<String> lent = forwarding.lent();
                 nft(rules.common(lent, resolvers.get()));
                 forwarding.lend(lent);
@@ -248,8 +314,8 @@ public final class OpenNetwork {
         }
     }
 
-    private boolean removeIfUnused() throws IOException {
-        if (!counters().isEmpty() || !links.all().isEmpty()) {
+    private boolean removeIfUnused(Map<String, Traffic> known) throws IOException {
+        if (!known.isEmpty() || !links.all().isEmpty()) {
             return false;
         }
         forwarding.takeBack();
@@ -257,10 +323,15 @@ public final class OpenNetwork {
         return true;
     }
 
-    private void removeRules(String box) throws IOException {
-        if (counters().containsKey(box)) {
-            nft(rules.without(box, homes().getOrDefault(Links.name(box), List.of())));
+    private void removeRules(List<String> gone, Map<String, Traffic> known) throws IOException {
+        List<String> ruled = gone.stream().filter(known::containsKey).toList();
+        if (ruled.isEmpty()) {
+            return;
         }
+        Map<String, List<String>> homes = homes();
+        nft(ruled.stream()
+                .map(box -> rules.without(box, homes.getOrDefault(Links.name(box), List.of())))
+                .collect(Collectors.joining()));
     }
 
     /** What each box that has rules has used. */

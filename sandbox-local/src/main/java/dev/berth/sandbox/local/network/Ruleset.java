@@ -150,12 +150,16 @@ final class Ruleset {
 
         List<String> permits = new ArrayList<>();
         permits.add("ip daddr @resolvers ct status dnat meta l4proto { tcp, udp } th dport 53 goto sent-" + box);
-        allowed.forEach(rule -> permits.add(
-                "ip daddr " + rule.to() + " meta l4proto { tcp, udp } th dport " + ports(rule) + " goto sent-" + box));
+        allowed.forEach(rule -> permits.add("ip daddr " + rule.to() + ports("dport", rule) + " goto sent-" + box));
         List<String> here = new ArrayList<>(permits);
         // Said here: at the end of a chain that was gone to, the policy of the first one decides, which is to accept.
         here.add("goto refused");
         rules(text, "here-" + box, here);
+        List<String> denied = network.denied().stream()
+                .filter(Ruleset::four)
+                .map(Cidr::toString)
+                .toList();
+        denied.forEach(range -> permits.add("ip daddr " + range + " goto refused"));
         permits.add("ip daddr @closed goto refused");
         permits.add("goto sent-" + box);
         rules(text, "from-" + box, permits);
@@ -163,8 +167,8 @@ final class Ruleset {
         List<String> answers = new ArrayList<>();
         answers.add("ct state != { established, related } drop");
         answers.add("ip saddr @resolvers ct status dnat meta l4proto { tcp, udp } th sport 53 goto got-" + box);
-        allowed.forEach(rule -> answers.add(
-                "ip saddr " + rule.to() + " meta l4proto { tcp, udp } th sport " + ports(rule) + " goto got-" + box));
+        allowed.forEach(rule -> answers.add("ip saddr " + rule.to() + ports("sport", rule) + " goto got-" + box));
+        denied.forEach(range -> answers.add("ip saddr " + range + " drop"));
         answers.add("ip saddr @closed drop");
         answers.add("goto got-" + box);
         rules(text, "to-" + box, answers);
@@ -288,8 +292,12 @@ final class Ruleset {
         return text.toString();
     }
 
-    private static String ports(Rule rule) {
-        return rule.ports().stream().map(Object::toString).collect(Collectors.joining(", ", "{ ", " }"));
+    private static String ports(String end, Rule rule) {
+        String some = " meta l4proto { tcp, udp }";
+        return rule.everyPort()
+                ? some
+                : some + " th " + end + " "
+                        + rule.ports().stream().map(Object::toString).collect(Collectors.joining(", ", "{ ", " }"));
     }
 
     private static boolean four(Cidr range) {

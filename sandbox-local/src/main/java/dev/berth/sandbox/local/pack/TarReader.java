@@ -202,7 +202,7 @@ final class TarReader {
     }
 
     /** "length key=value\n", where the length is that of all of it. */
-    private static int record(byte[] content, int start, Map<String, String> records) {
+    static int record(byte[] content, int start, Map<String, String> records) {
         int blank = find(content, start, ' ');
         int length = blank < 0 ? 0 : (int) Math.min(decimal(text(content, start, blank - start)), Integer.MAX_VALUE);
         int end = start + length;
@@ -267,7 +267,7 @@ final class TarReader {
         }
     }
 
-    private static String text(byte[] bytes, int offset, int length) {
+    static String text(byte[] bytes, int offset, int length) {
         int end = offset;
         while (end < offset + length && bytes[end] != 0) {
             end++;
@@ -302,7 +302,7 @@ final class TarReader {
         }
     }
 
-    private static boolean isZero(byte[] block) {
+    static boolean isZero(byte[] block) {
         for (byte b : block) {
             if (b != 0) {
                 return false;

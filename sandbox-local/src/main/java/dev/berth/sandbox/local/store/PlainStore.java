@@ -1,6 +1,7 @@
 package dev.berth.sandbox.local.store;
 
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.files.TreeRemoval;
 import dev.berth.sandbox.local.linux.Directories;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -69,8 +70,9 @@ final class PlainStore implements Store {
 
     @Override
     public void delete(String tree) throws IOException {
-        Directories.remove(directory(tree));
-        Directories.remove(partial(tree));
+        // What is in it is a sandbox's doing: names of any length, and links that may change while this goes on.
+        TreeRemoval.remove(pool, tree);
+        TreeRemoval.remove(pool, tree + PARTIAL);
     }
 
     @Override

@@ -41,6 +41,11 @@ record BuildNetwork(
                 file(Path.of("/etc/resolv.conf")));
     }
 
+    /** For steps that have a network of their own. */
+    BuildNetwork withoutWays() {
+        return new BuildNetwork(Map.of(), Map.of(), certificates, Optional.empty());
+    }
+
     /** What a step finds in its environment. */
     Map<String, String> env() {
         Map<String, String> env = new TreeMap<>(proxies);

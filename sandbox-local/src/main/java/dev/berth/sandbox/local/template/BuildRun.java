@@ -1,7 +1,11 @@
 package dev.berth.sandbox.local.template;
 
+import dev.berth.sandbox.BuildEvent;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.files.Accounts;
+import dev.berth.sandbox.local.pack.ArchiveUnpacker;
+import dev.berth.sandbox.local.template.oci.Registry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -22,12 +26,17 @@ import java.util.function.Consumer;
  * costs nothing, and a step that fails leaves those before it there.
  */
 final class BuildRun {
+    private static final Duration READY_PATIENCE = Duration.ofMinutes(5);
+    /** As timeout(1) says it. */
+    private static final int NEVER_READY = 124;
+
     private final TemplateStore store;
     private final LayerCache cache;
     private final Path scratch;
     private final BuildNetwork network;
-    private final TemplateFile file;
-    private final Optional<Template> parent;
+    private final Place place;
+    private final Script script;
+    private final Beginning beginning;
     private final BuildPlan plan;
     private final Consumer<BuildEvent> progress;
     private final AptSources sources;
@@ -35,6 +44,7 @@ final class BuildRun {
     /** The layers so far, topmost first, as overlayfs wants them. */
     private final List<String> lower = new ArrayList<>();
 
+    private final boolean checksStart;
     private final int total;
     private int number;
 
@@ -43,8 +53,9 @@ final class BuildRun {
             LayerCache cache,
             Path scratch,
             BuildNetwork network,
-            TemplateFile file,
-            Optional<Template> parent,
+            Place place,
+            Script script,
+            Beginning beginning,
             BuildPlan plan,
             Consumer<BuildEvent> progress)
             throws IOException {
@@ -52,69 +63,74 @@ final class BuildRun {
         this.cache = cache;
         this.scratch = scratch;
         this.network = network;
-        this.file = file;
-        this.parent = parent;
+        this.place = place;
+        this.script = script;
+        this.beginning = beginning;
         this.plan = plan;
         this.progress = progress;
         this.sources = AptSources.ofHost();
-        this.container = new StepContainer(
-                cache.directory(),
-                scratch,
-                network,
-                parent.map(Template::readOnlyHostPaths).orElse(List.of()));
-        this.total = plan.steps().size() + 2;
+        this.container =
+                new StepContainer(cache.directory(), scratch, network, beginning.readOnlyHostPaths(), script.asked());
+        this.checksStart = plan.ready().isPresent() && (plan.start().isPresent() || script.asUser());
+        this.total = plan.steps().size() + (checksStart ? 3 : 2);
     }
 
-    Template build(String name, boolean fresh) throws IOException {
-        String below = first(fresh);
+    /** Where steps run, and what their commands reach. Without a yard they are the machine's own processes. */
+    record Place(Optional<StepYard> yard, BuildConfig.Reach reach) {}
+
+    Template build(String name, Registry registry) throws IOException {
+        String below = first(registry);
         for (BuildPlan.Step step : plan.steps()) {
-            below = layer(step.key(), below, step.instruction(), fresh, files -> work(step, files));
+            below = layer(step.key(), below, step.instruction(), files -> work(step, files));
         }
-        return publish(name);
+        try {
+            if (checksStart) {
+                checkStart();
+            }
+            return publish(name);
+        } catch (SandboxException e) {
+            throw e.with(BuildEvent.STEP, BuildEvent.FINISH);
+        }
     }
 
     private interface Making {
         ExternalCommand.Ended make(Path files) throws IOException;
     }
 
-    private String first(boolean fresh) throws IOException {
-        return switch (file.from()) {
+    private String first(Registry registry) throws IOException {
+        return switch (script.from()) {
             case Instruction.FromDebian debian -> {
                 DebianBootstrap bootstrap = new DebianBootstrap(sources, network.aptProxies());
-                yield layer(
-                        plan.firstKey(),
-                        "",
-                        debian,
-                        fresh,
-                        files -> bootstrap.make(debian.suite(), files, this::output));
+                yield layer(plan.firstKey(), "", debian, files -> bootstrap.make(debian.suite(), files, this::output));
             }
             case Instruction.FromTemplate template -> {
                 begin(template.text());
                 lower.add(cache.directory()
-                        .relativize(parent.orElseThrow().root())
+                        .relativize(beginning.parent().orElseThrow().root())
                         .toString());
                 end(template.text(), true, System.nanoTime());
                 yield plan.firstKey();
             }
+            case Instruction.FromImage from ->
+                layer(plan.firstKey(), "", from, files -> {
+                    ImageRoot.make(registry, beginning.image().orElseThrow(), files, this::output);
+                    return new ExternalCommand.Ended("unpack", 0, false, List.of());
+                });
         };
     }
 
     /** Finds the layer of a step, or makes it; gives the id that the next one builds on. */
-    private String layer(String key, String below, Instruction instruction, boolean fresh, Making making)
-            throws IOException {
+    private String layer(String key, String below, Instruction instruction, Making making) throws IOException {
         begin(instruction.text());
         long started = System.nanoTime();
-        Optional<LayerCache.Layer> cached = fresh ? Optional.empty() : cache.find(key, below);
+        Optional<LayerCache.Layer> cached = script.anew(instruction) ? Optional.empty() : cache.find(key, below);
         LayerCache.Layer layer;
         if (cached.isPresent()) {
             layer = cached.get();
         } else {
             Path files = scratch.resolve("files");
             FileTree.delete(files);
-            ExternalCommand.Ended ended = making.make(files);
-            if (!ended.ok()) {
-                throw failed(instruction, ended);
-            }
+            make(instruction, making, files);
             layer = cache.keep(key, below, files, scratch);
         }
         lower.addFirst(layer.lower());
@@ -122,22 +138,49 @@ final class BuildRun {
         return layer.id();
     }
 
+    private void make(Instruction instruction, Making making, Path files) throws IOException {
+        try {
+            ExternalCommand.Ended ended = making.make(files);
+            if (!ended.ok()) {
+                throw failed(instruction, ended);
+            }
+        } catch (SandboxException e) {
+            boolean first = instruction instanceof Instruction.From;
+            throw e.with(BuildEvent.STEP, first ? BuildEvent.BASE : Integer.toString(instruction.line()));
+        }
+    }
+
     private ExternalCommand.Ended work(BuildPlan.Step step, Path files) throws IOException {
         StepContainer.Work work = switch (step.instruction()) {
-            case Instruction.Run run -> work(step, network.env(), Map.of(), "run", step.user(), run.command());
-            case Instruction.Workdir workdir -> work(step, Map.of(), Map.of(), "workdir", step.user(), workdir.path());
+            case Instruction.Run run ->
+                work(step, network.env(), Map.of(), "run", run.as().orElse(step.user()), run.command());
+            case Instruction.Workdir _ -> work(step, Map.of(), Map.of(), "workdir", step.user(), step.workdir());
+            case Instruction.User user -> work(step, Map.of(), Map.of(), "user", user.name());
             case Instruction.Copy copy -> copy(step, copy);
+            case Instruction.Unpack unpack -> unpack(step, unpack);
             case Instruction.Packages packages -> packages(step, packages);
             case Instruction other -> throw new IllegalStateException("changes no files: " + other);
         };
-        return container.run(lower, files, work, this::output);
+        boolean runs =
+                step.instruction() instanceof Instruction.Run || step.instruction() instanceof Instruction.Packages;
+        return container.run(lower, files, work, runs ? way() : StepContainer.Way.NONE, place.yard(), this::output);
+    }
+
+    private StepContainer.Way way() {
+        return switch (place.reach()) {
+            case HOST -> StepContainer.Way.HOST;
+            case NONE -> StepContainer.Way.NONE;
+            case OPEN -> {
+                Optional<String> lacking = place.yard().flatMap(StepYard::lacking);
+                lacking.ifPresent(why -> output("build steps have no network here: " + why));
+                yield lacking.isEmpty() ? StepContainer.Way.OPEN : StepContainer.Way.NONE;
+            }
+        };
     }
 
     private StepContainer.Work copy(BuildPlan.Step step, Instruction.Copy copy) throws IOException {
-        CopySource source = CopySource.of(file, copy);
-        Path staged = scratch.resolve("copy");
-        FileTree.delete(staged);
-        FileTree.privateDirectory(staged);
+        CopySource source = CopySource.of(script, copy);
+        Path staged = staged();
         String name = String.valueOf(source.path().getFileName());
         ExternalCommand.of(List.of(
                         "cp",
@@ -152,6 +195,68 @@ final class BuildRun {
         return work(step, Map.of(), Map.of("/run/berth-build/copy", "copy"), "copy", step.user(), name, copy.target());
     }
 
+    private Path staged() throws IOException {
+        Path staged = scratch.resolve("copy");
+        FileTree.delete(staged);
+        return FileTree.privateDirectory(staged);
+    }
+
+    /**
+     * The archive is somebody's, so it is made into files beside the template, and what of it goes where is done by the
+     * step's own root, who sees nothing else.
+     */
+    private StepContainer.Work unpack(BuildPlan.Step step, Instruction.Unpack unpack) throws IOException {
+        String source = ArchiveSource.of(script.where(unpack), unpack.source());
+        Path staged = staged();
+        Path content = FileTree.privateDirectory(staged.resolve("content"));
+        ArchiveUnpacker.unpack(unpack.archive(), content, ArchiveUnpacker.Bounds.COPY);
+        new RootTree(staged).directory("/").directory("/content");
+        return work(
+                step,
+                Map.of(),
+                Map.of("/run/berth-build/copy", "copy"),
+                "unpack",
+                unpack.owner().orElse(step.user()),
+                "content/" + source,
+                unpack.target().endsWith("/") && !unpack.target().equals("/")
+                        ? Path.of(step.workdir()).resolve(unpack.target()) + "/"
+                        : Path.of(step.workdir()).resolve(unpack.target()).toString(),
+                unpack.mode().isPresent() ? Integer.toOctalString(unpack.mode().getAsInt()) : "");
+    }
+
+    /** Starts what each sandbox will start, in a network of its own, and waits until it says that it is ready. */
+    private void checkStart() throws IOException {
+        String command = plan.ready().orElseThrow();
+        String text = "ready " + command;
+        begin(text);
+        long started = System.nanoTime();
+        Path files = scratch.resolve("files");
+        FileTree.delete(files);
+        Map<String, String> env = new TreeMap<>(plan.env());
+        StepContainer.Work work = new StepContainer.Work(
+                List.of(
+                        "ready",
+                        plan.user(),
+                        plan.workdir(),
+                        Long.toString(READY_PATIENCE.toSeconds()),
+                        command,
+                        plan.start().map(List::getLast).orElse("")),
+                "/",
+                env,
+                Map.of());
+        ExternalCommand.Ended ended =
+                container.run(lower, files, work, StepContainer.Way.NONE, place.yard(), this::output);
+        FileTree.delete(files);
+        if (!ended.ok()) {
+            throw SandboxException.invalid("the ready command '" + command + "' did not succeed"
+                    + (ended.status() == NEVER_READY ? " within " + READY_PATIENCE.toMinutes() + " minutes" : "")
+                    + (ended.lastLines().isEmpty()
+                            ? "; nothing was written meanwhile"
+                            : "; what was written last:\n  " + String.join("\n  ", ended.lastLines())));
+        }
+        end(text, false, started);
+    }
+
     private StepContainer.Work packages(BuildPlan.Step step, Instruction.Packages packages) throws IOException {
         // what apt downloads and works out is of no use in a template, so it goes elsewhere
         Map<String, String> mounts = Map.of("/var/lib/apt/lists", "apt-lists", "/var/cache/apt", "apt-cache");
@@ -163,7 +268,7 @@ final class BuildRun {
         env.put("BERTH_SECURITY", sources.security());
         List<String> arguments = new ArrayList<>(List.of("package"));
         arguments.addAll(packages.names());
-        boolean hasApt = parent.map(t -> t.readOnlyHostPaths().isEmpty()).orElse(true);
+        boolean hasApt = beginning.readOnlyHostPaths().isEmpty();
         return work(step, env, hasApt ? mounts : Map.of(), arguments.toArray(String[]::new));
     }
 
@@ -185,16 +290,20 @@ final class BuildRun {
         container.flatten(lower, root, this::output).orThrow();
         RootTree tree = new RootTree(root).mountPoints();
         requireUser(tree);
+        if (plan.start().isPresent()) {
+            prepareLog(tree, root);
+        }
         Template draft = new Template(
                 name,
                 0,
                 root,
-                parent.map(Template::readOnlyHostPaths).orElse(List.of()),
+                beginning.readOnlyHostPaths(),
                 plan.env(),
                 plan.workdir(),
                 plan.user(),
                 hasSudo(root),
                 plan.start(),
+                plan.ready(),
                 java.time.Instant.EPOCH,
                 0,
                 plan.recipe());
@@ -206,9 +315,16 @@ final class BuildRun {
     private void requireUser(RootTree tree) throws IOException {
         boolean known = tree.read("/etc/passwd").lines().anyMatch(line -> line.startsWith(plan.user() + ":"));
         if (!known) {
-            throw SandboxException.invalid(file.source() + ": there is no user '" + plan.user()
+            throw SandboxException.invalid(script.source() + ": there is no user '" + plan.user()
                     + "' in the finished template; make one with 'run useradd --create-home " + plan.user() + "'");
         }
+    }
+
+    /** What the start command writes is the template's user's, who may not make files there. */
+    private void prepareLog(RootTree tree, Path root) throws IOException {
+        Accounts.Account account = new Accounts(() -> root).find(plan.user()).orElseThrow();
+        tree.directory("/var").directory("/var/log");
+        tree.file(Template.START_LOG, new byte[0], 0644, account.uid(), account.gid());
     }
 
     /** A set-user-id sudo is what no-new-privileges would make useless. */
@@ -233,11 +349,11 @@ final class BuildRun {
     }
 
     private SandboxException failed(Instruction instruction, ExternalCommand.Ended ended) {
-        boolean ours = instruction instanceof Instruction.Run || instruction instanceof Instruction.Copy;
+        boolean ours = !(instruction instanceof Instruction.Packages || instruction instanceof Instruction.From);
         String why = ended.timedOut() ? "took too long and was ended" : "ended with status " + ended.status();
         return new SandboxException(
                 ended.timedOut() ? ErrorCode.TIMEOUT : ours ? ErrorCode.INVALID : ErrorCode.UNAVAILABLE,
-                file.source() + " line " + instruction.line() + ": '" + instruction.text() + "' " + why
+                script.where(instruction) + ": '" + instruction.text() + "' " + why
                         + (ended.lastLines().isEmpty()
                                 ? " and wrote nothing"
                                 : "; it last wrote:\n  " + String.join("\n  ", ended.lastLines())));

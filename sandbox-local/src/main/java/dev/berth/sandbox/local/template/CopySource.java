@@ -15,8 +15,8 @@ import java.util.List;
  */
 record CopySource(Path path) {
 
-    static CopySource of(TemplateFile file, Instruction.Copy copy) throws IOException {
-        String where = file.source() + " line " + copy.line() + ": ";
+    static CopySource of(Script file, Instruction.Copy copy) throws IOException {
+        String where = file.where(copy) + ": ";
         Path directory = file.directory()
                 .orElseThrow(() -> SandboxException.invalid(where + "'copy' needs a template file in a directory"))
                 .toRealPath();

@@ -30,18 +30,25 @@ final class ExternalCommand {
     private final Map<String, String> env;
     private final @Nullable Path directory;
     private final Duration limit;
+    private final Consumer<Process> started;
 
     private ExternalCommand(
-            String program, List<String> argv, Map<String, String> env, @Nullable Path directory, Duration limit) {
+            String program,
+            List<String> argv,
+            Map<String, String> env,
+            @Nullable Path directory,
+            Duration limit,
+            Consumer<Process> started) {
         this.program = program;
         this.argv = argv;
         this.env = env;
         this.directory = directory;
         this.limit = limit;
+        this.started = started;
     }
 
     static ExternalCommand of(List<String> argv) {
-        return new ExternalCommand(argv.getFirst(), List.copyOf(argv), Map.of(), null, Duration.ofMinutes(30));
+        return new ExternalCommand(argv.getFirst(), List.copyOf(argv), Map.of(), null, Duration.ofMinutes(30), _ -> {});
     }
 
     /**
@@ -64,19 +71,31 @@ final class ExternalCommand {
                 "--mount-proc",
                 "--"));
         confined.addAll(argv);
-        return new ExternalCommand(program, confined, env, directory, limit);
+        return new ExternalCommand(program, confined, env, directory, limit, started);
     }
 
     ExternalCommand in(Path workdir) {
-        return new ExternalCommand(program, argv, env, workdir, limit);
+        return new ExternalCommand(program, argv, env, workdir, limit, started);
+    }
+
+    /** The same command, which another one puts itself in front of. */
+    ExternalCommand after(List<String> first) {
+        List<String> all = new ArrayList<>(first);
+        all.addAll(argv);
+        return new ExternalCommand(program, all, env, directory, limit, started);
+    }
+
+    /** Tells of the process as soon as it is there. */
+    ExternalCommand whenStarted(Consumer<Process> watcher) {
+        return new ExternalCommand(program, argv, env, directory, limit, watcher);
     }
 
     ExternalCommand with(Map<String, String> environment) {
-        return new ExternalCommand(program, argv, Map.copyOf(environment), directory, limit);
+        return new ExternalCommand(program, argv, Map.copyOf(environment), directory, limit, started);
     }
 
     ExternalCommand within(Duration patience) {
-        return new ExternalCommand(program, argv, env, directory, patience);
+        return new ExternalCommand(program, argv, env, directory, patience, started);
     }
 
     /** How a command ended, with the last lines it wrote. */
@@ -105,6 +124,7 @@ final class ExternalCommand {
         builder.environment().putAll(Map.of("PATH", PATH, "LANG", "C.UTF-8", "HOME", "/root"));
         builder.environment().putAll(env);
         Process process = builder.start();
+        started.accept(process);
         LastLines last = new LastLines();
         Thread reader = Thread.ofPlatform()
                 .daemon()

@@ -11,6 +11,7 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 
@@ -34,20 +35,21 @@ final class FileTree {
         }
     }
 
-    /** The bytes of all files; one with several hard links counts once. */
+    /**
+     * The bytes of all files; one with several hard links counts once. Counted by find(1), since whoever made the files
+     * may have made them deeper than a path is long.
+     */
     static long size(Path directory) throws IOException {
-        Set<Object> seen = new HashSet<>();
+        Set<String> seen = new HashSet<>();
         long[] sum = {0};
-        Files.walkFileTree(directory, new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
-                Object key = attributes.fileKey();
-                if (key == null || seen.add(key)) {
-                    sum[0] += attributes.size();
-                }
-                return FileVisitResult.CONTINUE;
-            }
-        });
+        ExternalCommand.of(List.of("find", directory.toString(), "!", "-type", "d", "-printf", "%n %i %s\\n"))
+                .run(line -> {
+                    String[] file = line.split(" ", 3);
+                    if (file.length == 3 && (file[0].equals("1") || seen.add(file[1]))) {
+                        sum[0] += Long.parseLong(file[2]);
+                    }
+                })
+                .orThrow();
         return sum[0];
     }
 

@@ -4,9 +4,14 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 
 /** SHA-256 over a sequence of values, each with its length in front, so that no two sequences look the same. */
 final class Hash {
@@ -31,12 +36,30 @@ final class Hash {
         return hash.result();
     }
 
+    static String ofFile(Path file) throws IOException {
+        try (var in = Files.newInputStream(file)) {
+            return new Hash().add(in, Files.size(file)).result();
+        }
+    }
+
     Hash add(String value) {
         return add(value.getBytes(StandardCharsets.UTF_8));
     }
 
     Hash add(byte[] bytes) {
         return add(bytes.length).raw(bytes, bytes.length);
+    }
+
+    Hash add(List<String> values) {
+        add(values.size());
+        values.forEach(this::add);
+        return this;
+    }
+
+    Hash add(Map<String, String> values) {
+        add(values.size());
+        new TreeMap<>(values).forEach((name, value) -> add(name).add(value));
+        return this;
     }
 
     Hash add(long number) {

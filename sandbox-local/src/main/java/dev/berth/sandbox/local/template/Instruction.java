@@ -1,8 +1,13 @@
 package dev.berth.sandbox.local.template;
 
+import dev.berth.sandbox.TemplateSpec;
+import dev.berth.sandbox.local.template.oci.ImageName;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
 
-/** One instruction of a template file, with the line it stands on. */
+/** One instruction of a template file, with the line it stands on; or of a request, with the number of the step. */
 public sealed interface Instruction {
     int line();
 
@@ -28,6 +33,14 @@ public sealed interface Instruction {
         }
     }
 
+    /** An image of a registry. */
+    record FromImage(int line, ImageName image, Optional<TemplateSpec.Credentials> credentials) implements From {
+        @Override
+        public String text() {
+            return "from " + image;
+        }
+    }
+
     /** Installs Debian packages. */
     record Packages(int line, List<String> names) implements Instruction {
         public Packages {
@@ -48,16 +61,37 @@ public sealed interface Instruction {
         }
     }
 
-    /** Runs a command in the root filesystem. */
-    record Run(int line, String command) implements Instruction {
+    /** Puts what an archive has into the root filesystem, see {@link TemplateSpec.Copy}. */
+    record Unpack(int line, Path archive, String source, String target, Optional<String> owner, OptionalInt mode)
+            implements Instruction {
+        @Override
+        public String text() {
+            return "copy " + source + " " + target;
+        }
+    }
+
+    /** Runs a command in the root filesystem, as a certain user or as that of the steps. */
+    record Run(int line, String command, Optional<String> as) implements Instruction {
+        Run(int line, String command) {
+            this(line, command, Optional.empty());
+        }
+
         @Override
         public String text() {
             return "run " + command;
         }
     }
 
-    /** Sets a variable for the steps that follow and for the sandboxes' commands. */
-    record Env(int line, String name, String value) implements Instruction {
+    /**
+     * Sets a variable for the steps that follow and for the sandboxes' commands.
+     *
+     * @param expands whether {@code $NAME} in it is what was set before
+     */
+    record Env(int line, String name, String value, boolean expands) implements Instruction {
+        Env(int line, String name, String value) {
+            this(line, name, value, false);
+        }
+
         @Override
         public String text() {
             return "env " + name + "=" + value;
@@ -72,8 +106,16 @@ public sealed interface Instruction {
         }
     }
 
-    /** Whom the following steps and the sandboxes' commands run as. */
-    record User(int line, String name) implements Instruction {
+    /**
+     * Whom the following steps and the sandboxes' commands run as.
+     *
+     * @param made whether one is made if there is none of that name
+     */
+    record User(int line, String name, boolean made) implements Instruction {
+        User(int line, String name) {
+            this(line, name, false);
+        }
+
         @Override
         public String text() {
             return "user " + name;
@@ -85,6 +127,14 @@ public sealed interface Instruction {
         @Override
         public String text() {
             return "start " + command;
+        }
+    }
+
+    /** What ends with 0 once that which a sandbox runs at its start is up to its work. */
+    record Ready(int line, String command) implements Instruction {
+        @Override
+        public String text() {
+            return "ready " + command;
         }
     }
 }

@@ -9,9 +9,13 @@ import java.nio.file.attribute.FileTime;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
 
 /**
  * The results of build steps: for each the files it changed, as the upper directory of an overlay left them.
@@ -25,8 +29,15 @@ final class LayerCache {
     private static final String DIFF = "diff";
     private static final String LABEL = "label";
 
+    /** Of all layers; what lies unused longest goes first. */
+    private static final long MOST_BYTES = 20L << 30;
+
     private final Path directory;
     private final Clock clock;
+    private final long mostBytes;
+
+    /** What a layer says of itself. */
+    private record Label(Path layer, String parentId, String id, long size, Instant used) {}
 
     /**
      * The result of one step.
@@ -37,6 +48,11 @@ final class LayerCache {
     record Layer(String id, String lower) {}
 
     LayerCache(Path directory, Clock clock) throws IOException {
+        this(directory, clock, MOST_BYTES);
+    }
+
+    LayerCache(Path directory, Clock clock, long mostBytes) throws IOException {
+        this.mostBytes = mostBytes;
         this.directory = FileTree.privateDirectory(directory);
         this.clock = clock;
     }
@@ -46,14 +62,26 @@ final class LayerCache {
     }
 
     Optional<Layer> find(String key, String parentId) throws IOException {
-        Path label = directory.resolve(key).resolve(LABEL);
+        Optional<Label> label = label(directory.resolve(key)).filter(found -> found.parentId.equals(parentId));
+        if (label.isPresent()) {
+            Files.setLastModifiedTime(label.get().layer.resolve(LABEL), FileTime.from(clock.instant()));
+        }
+        return label.map(found -> new Layer(found.id, key + "/" + DIFF));
+    }
+
+    /** Empty for what is no layer, or one of before sizes were written down. */
+    private static Optional<Label> label(Path layer) throws IOException {
+        Path file = layer.resolve(LABEL);
         try {
-            List<String> lines = Files.readAllLines(label);
-            if (lines.size() != 2 || !lines.getFirst().equals(parentId)) {
-                return Optional.empty();
-            }
-            Files.setLastModifiedTime(label, FileTime.from(clock.instant()));
-            return Optional.of(new Layer(lines.getLast(), key + "/" + DIFF));
+            List<String> lines = Files.readAllLines(file);
+            return lines.size() == 3
+                    ? Optional.of(new Label(
+                            layer,
+                            lines.get(0),
+                            lines.get(1),
+                            Long.parseLong(lines.get(2)),
+                            Files.getLastModifiedTime(file).toInstant()))
+                    : Optional.empty();
         } catch (NoSuchFileException e) {
             return Optional.empty();
         }
@@ -64,24 +92,42 @@ final class LayerCache {
         String id = UUID.randomUUID().toString();
         Path made = FileTree.privateDirectory(scratch.resolve("layer"));
         Files.move(files, made.resolve(DIFF), StandardCopyOption.ATOMIC_MOVE);
-        Files.writeString(made.resolve(LABEL), parentId + "\n" + id + "\n");
+        Files.writeString(made.resolve(LABEL), parentId + "\n" + id + "\n" + FileTree.size(made.resolve(DIFF)) + "\n");
         Disk.flush(made);
         FileTree.delete(directory.resolve(key));
         Files.move(made, directory.resolve(key), StandardCopyOption.ATOMIC_MOVE);
         return new Layer(id, key + "/" + DIFF);
     }
 
-    /** Removes what no build asked for in a month. */
+    /** Removes what no build asked for in a month; and if that leaves too much, what was not asked for longest. */
     void forgetUnused() throws IOException {
         Instant oldest = clock.instant().minus(KEPT_UNUSED);
+        List<Label> kept = new ArrayList<>();
         try (var layers = Files.newDirectoryStream(directory)) {
             for (Path layer : layers) {
-                Path label = layer.resolve(LABEL);
-                if (!Files.exists(label)
-                        || Files.getLastModifiedTime(label).toInstant().isBefore(oldest)) {
+                Optional<Label> label = label(layer).filter(found -> !found.used.isBefore(oldest));
+                if (label.isPresent()) {
+                    kept.add(label.get());
+                } else {
                     FileTree.delete(layer);
                 }
             }
         }
+        long bytes = kept.stream().mapToLong(Label::size).sum();
+        while (bytes > mostBytes) {
+            Label doomed = leastUsed(kept);
+            FileTree.delete(doomed.layer);
+            kept.remove(doomed);
+            bytes -= doomed.size;
+        }
+    }
+
+    /** Of those that no other one lies on, as without what is below it a layer is of no use. */
+    private static Label leastUsed(List<Label> layers) {
+        Set<String> below = layers.stream().map(Label::parentId).collect(Collectors.toSet());
+        return layers.stream()
+                .filter(layer -> !below.contains(layer.id))
+                .min(Comparator.comparing(Label::used))
+                .orElseThrow();
     }
 }

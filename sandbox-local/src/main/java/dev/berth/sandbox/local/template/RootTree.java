@@ -3,6 +3,7 @@ package dev.berth.sandbox.local.template;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.local.linux.IdMap;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -14,6 +15,9 @@ import java.nio.file.Path;
  */
 final class RootTree {
     private static final int GUEST_MODE = 0755;
+
+    /** Of what is read here; whoever made the files may have made them as large as the disk. */
+    private static final int LARGEST = 1 << 20;
 
     private final Path root;
 
@@ -67,11 +71,22 @@ final class RootTree {
         return Files.isRegularFile(resolve(path), LinkOption.NOFOLLOW_LINKS);
     }
 
+    /** Whatever it is, also a link that leads nowhere. */
+    boolean isThere(String path) throws IOException {
+        return Files.exists(resolve(path), LinkOption.NOFOLLOW_LINKS);
+    }
+
     String read(String path) throws IOException {
         if (!isRegularFile(path)) {
             throw notOurs(path, "a file");
         }
-        return Files.readString(resolve(path));
+        try (InputStream in = Files.newInputStream(resolve(path), LinkOption.NOFOLLOW_LINKS)) {
+            byte[] content = in.readNBytes(LARGEST + 1);
+            if (content.length > LARGEST) {
+                throw notOurs(path, "at most " + (LARGEST >> 20) + " MB");
+            }
+            return new String(content, StandardCharsets.UTF_8);
+        }
     }
 
     private RootTree own(Path target, int mode, int uid, int gid) throws IOException {

@@ -7,6 +7,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
@@ -21,7 +23,7 @@ import tools.jackson.databind.node.ObjectNode;
  */
 final class StepContainer {
     private static final JsonMapper JSON = JsonMapper.builder().build();
-    /** What an ordinary container has; in the user namespace they reach no further than the template's own files. */
+    /** What a sandbox has; in the user namespace they reach no further than the template's own files. */
     private static final List<String> CAPABILITIES = List.of(
             "CAP_AUDIT_WRITE",
             "CAP_CHOWN",
@@ -29,7 +31,6 @@ final class StepContainer {
             "CAP_FOWNER",
             "CAP_FSETID",
             "CAP_KILL",
-            "CAP_MKNOD",
             "CAP_NET_BIND_SERVICE",
             "CAP_SETFCAP",
             "CAP_SETGID",
@@ -40,16 +41,22 @@ final class StepContainer {
     /** Features that would make a layer unusable below another overlay, wherever the kernel has them on. */
     private static final String PLAIN = ",index=off,redirect_dir=off,metacopy=off,xino=off";
 
+    /** Of those who ask for builds; see {@link BuildWatch} for all files together. */
+    private static final long LARGEST_FILE = 8L << 30;
+
     private final Path layers;
     private final Path scratch;
     private final BuildNetwork network;
     private final List<String> readOnlyHostPaths;
+    private final boolean asked;
 
     /**
      * @param layers the directory that layers are named relative to
      * @param scratch a directory of this build, two levels below the templates directory as {@code layers} is
+     * @param asked whether the steps are somebody's who need not be the operator
      */
-    StepContainer(Path layers, Path scratch, BuildNetwork network, List<String> readOnlyHostPaths) {
+    StepContainer(Path layers, Path scratch, BuildNetwork network, List<String> readOnlyHostPaths, boolean asked) {
+        this.asked = asked;
         this.layers = layers;
         this.scratch = scratch;
         this.network = network;
@@ -57,7 +64,23 @@ final class StepContainer {
     }
 
     /** What a step is to do: the arguments of inside.sh and where. */
-    record Work(List<String> arguments, String workdir, Map<String, String> env, Map<String, String> scratchMounts) {}
+    record Work(List<String> arguments, String workdir, Map<String, String> env, Map<String, String> scratchMounts) {
+        Work with(Map<String, String> moreMounts) {
+            Map<String, String> all = new TreeMap<>(scratchMounts);
+            all.putAll(moreMounts);
+            return new Work(arguments, workdir, env, all);
+        }
+    }
+
+    /** How a step reaches the world. */
+    enum Way {
+        /** Not at all: it has its own loopback. */
+        NONE,
+        /** By what the yard gives it. */
+        OPEN,
+        /** As this machine does. */
+        HOST
+    }
 
     /**
      * Runs it.
@@ -65,16 +88,45 @@ final class StepContainer {
      * @param lower the layers below, topmost first
      * @param upper takes what the step changes
      */
-    ExternalCommand.Ended run(List<String> lower, Path upper, Work work, Consumer<String> onLine) throws IOException {
+    ExternalCommand.Ended run(
+            List<String> lower, Path upper, Work work, Way way, Optional<StepYard> yard, Consumer<String> onLine)
+            throws IOException {
+        if (yard.isEmpty()) {
+            return run(lower, upper, config(work, way), List.of(), process -> {}, onLine);
+        }
+        try {
+            List<String> enter = yard.get().open();
+            if (way != Way.OPEN) {
+                return run(lower, upper, config(work, way), enter, process -> {}, onLine);
+            }
+            try (StepGate gate = StepGate.make(scratch, yard.get())) {
+                return run(lower, upper, config(work.with(gate.mounts()), way), enter, gate::open, onLine);
+            }
+        } finally {
+            yard.get().close();
+        }
+    }
+
+    private ExternalCommand.Ended run(
+            List<String> lower,
+            Path upper,
+            ObjectNode config,
+            List<String> enter,
+            Consumer<Process> started,
+            Consumer<String> onLine)
+            throws IOException {
         Path bundle = FileTree.privateDirectory(scratch.resolve("bundle"));
-        Files.write(bundle.resolve("config.json"), JSON.writeValueAsBytes(config(work)));
+        Files.write(bundle.resolve("config.json"), JSON.writeValueAsBytes(config));
         Path overlayWork = FileTree.privateDirectory(scratch.resolve("work"));
         FileTree.deleteChildren(overlayWork);
         FileTree.privateDirectory(upper);
         new RootTree(upper).directory("/");
         String options = "lowerdir=" + String.join(":", lower) + ",upperdir=" + layers.relativize(upper) + ",workdir="
                 + layers.relativize(overlayWork) + PLAIN;
-        return outside(List.of("run", options, scratch.toString(), bundle.toString()), onLine);
+        return outside(List.of("run", options, scratch.toString(), bundle.toString()))
+                .after(enter)
+                .whenStarted(started)
+                .run(onLine);
     }
 
     /** Copies what the layers show together into a directory. */
@@ -82,18 +134,22 @@ final class StepContainer {
         // an overlay without an upper directory has to have two lower ones
         Path empty = FileTree.privateDirectory(scratch.resolve("empty"));
         String options = "lowerdir=" + String.join(":", lower) + ":" + layers.relativize(empty) + PLAIN;
-        return outside(List.of("flatten", options, target.toString()), onLine);
+        return outside(List.of("flatten", options, target.toString())).run(onLine);
     }
 
-    private ExternalCommand.Ended outside(List<String> arguments, Consumer<String> onLine) throws IOException {
+    private ExternalCommand outside(List<String> arguments) {
         List<String> argv = new ArrayList<>(List.of("sh", "-c", Resources.text("outside.sh"), "outside.sh"));
         argv.addAll(arguments);
-        return ExternalCommand.of(argv).confined().in(layers).run(onLine);
+        return ExternalCommand.of(argv).confined().in(layers);
     }
 
     /** The parts that are always the same stand in step.json. */
-    private ObjectNode config(Work work) {
+    private ObjectNode config(Work work, Way way) {
         ObjectNode config = (ObjectNode) JSON.readTree(Resources.text("step.json"));
+        config.withObject("/linux").set("seccomp", StepFilter.make());
+        if (way != Way.HOST) {
+            config.withObject("/linux").withArray("/namespaces").addObject().put("type", "network");
+        }
         ObjectNode process = (ObjectNode) config.get("process");
         ArrayNode args = process.putArray("args");
         List.of("/bin/bash", "-c", Resources.text("inside.sh"), "inside.sh").forEach(args::add);
@@ -104,6 +160,13 @@ final class StepContainer {
             env.add("HOME="); // or crun would set root's; inside.sh sets that of the step's user
         }
         process.put("cwd", work.workdir);
+        if (asked) {
+            process.putArray("rlimits")
+                    .addObject()
+                    .put("type", "RLIMIT_FSIZE")
+                    .put("soft", LARGEST_FILE)
+                    .put("hard", LARGEST_FILE);
+        }
         for (String set : List.of("bounding", "effective", "permitted")) {
             ArrayNode capabilities = process.withObject("/capabilities").putArray(set);
             CAPABILITIES.forEach(capabilities::add);

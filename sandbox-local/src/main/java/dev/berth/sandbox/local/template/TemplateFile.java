@@ -8,12 +8,14 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * How a template is made, in a few declarative lines; docs/templates.md has the reference.
  *
  * @param source what error messages call it
- * @param directory what {@code copy} takes files from; empty for files that ship with Berth
+ * @param directory what {@code copy} takes files from; empty for files that ship with Berth, as what they copy does
  */
 public record TemplateFile(String source, Optional<Path> directory, List<Instruction> instructions) {
     private static final long LARGEST = 1 << 20;
@@ -44,13 +46,21 @@ public record TemplateFile(String source, Optional<Path> directory, List<Instruc
         return new TemplateFile(source, directory, new TemplateFileParser(source).parse(text));
     }
 
+    /** The names of all that ship with Berth. */
+    public static Set<String> shipped() {
+        return Resources.text("shipped")
+                .lines()
+                .filter(name -> Resources.find(name + ".template").isPresent())
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
     /** One that ships with Berth, such as {@code base}. */
     public static Optional<TemplateFile> shipped(String name) {
         String file = name + ".template";
         return Resources.find(file).map(text -> parse(file, text, Optional.empty()));
     }
 
-    Instruction.From from() {
-        return (Instruction.From) instructions.getFirst();
+    Script script(boolean fresh) {
+        return new Script(source, false, directory, instructions, false, fresh ? 0 : Integer.MAX_VALUE, "");
     }
 }

@@ -17,7 +17,7 @@ final class TemplateFileParser {
     private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
     private static final Pattern USER = Pattern.compile("[a-z_][a-z0-9_-]{0,31}");
     private static final List<String> KNOWN =
-            List.of("from", "package", "copy", "run", "env", "workdir", "user", "start");
+            List.of("from", "package", "copy", "run", "env", "workdir", "user", "start", "ready");
     private static final Map<String, String> MEANT = Map.of(
             "packages", "package",
             "install", "package",
@@ -50,9 +50,10 @@ final class TemplateFileParser {
                                 ? "the first instruction has to be 'from', like 'from base' or 'from debian:bookworm'"
                                 : "'from' can only be the first instruction; remove this one");
             }
-            if (instruction instanceof Instruction.Start
-                    && instructions.stream().anyMatch(Instruction.Start.class::isInstance)) {
-                throw wrong(line.number, "there is a 'start' already; keep one of them");
+            boolean single = instruction instanceof Instruction.Start || instruction instanceof Instruction.Ready;
+            if (single && instructions.stream().anyMatch(instruction.getClass()::isInstance)) {
+                throw wrong(
+                        line.number, "there is a '" + line.text.split("\\s+", 2)[0] + "' already; keep one of them");
             }
             instructions.add(instruction);
             if (instructions.size() > MOST_INSTRUCTIONS) {
@@ -116,6 +117,7 @@ final class TemplateFileParser {
                         at, absolute(at, one(at, rest, "workdir", "workdir /home/user"), "the working directory"));
             case "user" -> user(at, one(at, rest, "user", "user user"));
             case "start" -> new Instruction.Start(at, some(at, rest, "start", "start python -m http.server"));
+            case "ready" -> new Instruction.Ready(at, some(at, rest, "ready", "ready curl -fs http://localhost:8000"));
             default -> throw unknown(at, word);
         };
     }

@@ -9,10 +9,14 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
-/** The file {@code template.json} beside a template's root. Name, version and root follow from where it lies. */
+/**
+ * The file {@code template.json} beside a template's root. Name, version and root follow from where it lies. What came
+ * later may be missing from it.
+ */
 record TemplateJson(
         List<String> readOnlyHostPaths,
         Map<String, String> env,
@@ -20,6 +24,7 @@ record TemplateJson(
         String user,
         boolean sudo,
         Optional<List<String>> start,
+        @Nullable String ready,
         String createdAt,
         long size,
         String recipe) {
@@ -36,6 +41,7 @@ record TemplateJson(
                 template.user(),
                 template.sudo(),
                 template.start(),
+                template.ready().orElse(null),
                 template.createdAt().toString(),
                 template.size(),
                 template.recipe());
@@ -75,6 +81,7 @@ record TemplateJson(
                 user,
                 sudo,
                 start,
+                Optional.ofNullable(ready),
                 Instant.parse(createdAt),
                 size,
                 recipe);

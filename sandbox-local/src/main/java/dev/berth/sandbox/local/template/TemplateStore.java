@@ -145,6 +145,9 @@ public final class TemplateStore {
                 Files.move(from, trash().resolve(UUID.randomUUID().toString()), StandardCopyOption.ATOMIC_MOVE);
                 read.remove(from);
             }
+            if (versions(wanted.name()).isEmpty()) {
+                FileTree.delete(directory.resolve(wanted.name()));
+            }
             FileTree.deleteChildren(trash());
             return doomed;
         } catch (IOException e) {
@@ -232,6 +235,7 @@ public final class TemplateStore {
                 draft.user(),
                 draft.sudo(),
                 draft.start(),
+                draft.ready(),
                 clock.instant(),
                 size,
                 draft.recipe());
@@ -282,6 +286,7 @@ public final class TemplateStore {
                     "/home/user",
                     "user",
                     false,
+                    Optional.empty(),
                     Optional.empty(),
                     clock.instant(),
                     0,

@@ -64,7 +64,8 @@ class HostileFilesTest {
 
         files.write("/steal", bytes("x"));
         files.append("/steal", bytes("y"));
-        sandbox.assertFails(ErrorCode.CONFLICT, () -> files.makeDirectory("/outside/secret"));
+        sandbox.assertFails(ErrorCode.INVALID, () -> files.makeDirectory("/outside/secret"));
+        assertThat(files.resolved("/steal").path()).isEqualTo("/outside/secret");
         files.write("/climb/new", bytes("x"));
         files.move("/climb/new", "/climb/newer");
         files.remove("/climb/newer");

@@ -5,6 +5,7 @@ import static dev.berth.sandbox.local.files.RootFixture.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.sandbox.Account;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.FileInfo;
 import dev.berth.sandbox.local.linux.IdMap;
@@ -16,6 +17,7 @@ import java.io.SequenceInputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -339,7 +341,9 @@ class RootFilesTest {
         files.makeDirectory("/dir");
         sandbox.sh("mkdir other && mount -t tmpfs tmpfs other");
         try {
-            sandbox.assertFails(ErrorCode.NOT_FOUND, () -> files.move("/a", "/no/where"));
+            sandbox.assertFails(ErrorCode.NOT_FOUND, () -> files.move("/none", "/no/where"));
+            assertThat(files.exists("/no")).isFalse();
+            sandbox.assertFails(ErrorCode.INVALID, () -> files.move("/full/x", "/a/below"));
             sandbox.assertFails(ErrorCode.INVALID, () -> files.move("/a", "/dir"));
             sandbox.assertFails(ErrorCode.INVALID, () -> files.move("/dir", "/a"));
             sandbox.assertFails(ErrorCode.INVALID, () -> files.move("/dir", "/dir/itself"));
@@ -426,7 +430,7 @@ class RootFilesTest {
         assertThat(files.makeDirectory("/link")).isFalse();
         assertThat(files.stat("/real/sub").type()).isEqualTo(FileInfo.Type.DIRECTORY);
         sandbox.assertFails(ErrorCode.CONFLICT, () -> files.makeDirectory("/dangling"));
-        sandbox.assertFails(ErrorCode.CONFLICT, () -> files.makeDirectory("/file"));
+        sandbox.assertFails(ErrorCode.INVALID, () -> files.makeDirectory("/file"));
     }
 
     @Test
@@ -447,7 +451,7 @@ class RootFilesTest {
     @Test
     void followsTheRootToWhereItIsMountedNow() throws IOException {
         Path[] now = {sandbox.root};
-        RootFiles moving = new RootFiles(() -> now[0], UID, UID, "/");
+        RootFiles moving = new RootFiles(() -> now[0], UID, UID, "/", user -> new Account(user, UID, UID, "/"));
         moving.write("/a", bytes("before"));
 
         now[0] = Files.createDirectory(directory.resolve("rolled-back"));
@@ -470,7 +474,12 @@ class RootFilesTest {
             sandbox.assertFails(ErrorCode.INVALID, () -> files.write("/d/b/c", bytes("x")));
             sandbox.assertFails(ErrorCode.INVALID, () -> files.append("/d", bytes("x")));
             sandbox.assertFails(ErrorCode.INVALID, () -> files.read("/d"));
-            sandbox.assertFails(ErrorCode.NOT_FOUND, () -> files.move("/d", "/no/where"));
+            sandbox.assertFails(ErrorCode.NOT_FOUND, () -> files.move("/none", "/no/where"));
+            files.attributes("/d/c", "", Map.of("a", "b"));
+            assertThat(files.attributes("/d/c")).containsEntry("a", "b");
+            files.write("/d/c", bytes("y"));
+            assertThat(files.resolved("/d/../d/c").path()).isEqualTo("/d/c");
+            sandbox.assertFails(ErrorCode.NOT_FOUND, () -> files.resolved("/none"));
             sandbox.assertFails(ErrorCode.INVALID, () -> files.watch("/d/b", true, _ -> {}));
             files.watch("/d", true, _ -> {}).close();
             files.remove("/d");

@@ -3,6 +3,7 @@ package dev.berth.sandbox.local.files;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.berth.sandbox.Account;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
 import java.io.ByteArrayInputStream;
@@ -30,7 +31,18 @@ final class RootFixture {
         Files.createDirectories(root.resolve("home/user"));
         Files.writeString(outside.resolve("secret"), CANARY);
         sh("chmod 600 outside/secret", directory);
-        files = new RootFiles(() -> root, UID, UID, "/home/user");
+        files = files("/home/user");
+    }
+
+    private RootFiles files(String home) {
+        return new RootFiles(() -> root, UID, UID, home, this::account);
+    }
+
+    private Account account(String user) {
+        return new Accounts(() -> root)
+                .find(user)
+                .map(found -> new Account(found.name(), found.uid(), found.gid(), found.home()))
+                .orElseThrow(() -> SandboxException.invalid("there is no user " + user));
     }
 
     static InputStream bytes(String text) {

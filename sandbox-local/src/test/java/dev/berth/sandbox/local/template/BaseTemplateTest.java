@@ -39,6 +39,18 @@ class BaseTemplateTest {
     }
 
     @Test
+    void hasLoginShellsThatFindWhatTheUserInstalled() throws IOException {
+        assertThat(
+                        run(
+                                base,
+                                "mkdir -p ~/.local/bin && printf '#!/bin/sh\\necho found' > ~/.local/bin/mine && chmod +x ~/.local/bin/mine"
+                                        + " && bash -l -c 'mine; id -un; pwd; touch /tmp/x && command -v python3 pip node npm git curl'"))
+                .isEqualTo(
+                        "found\nuser\n/home/user\n/usr/bin/python3\n/usr/bin/pip\n/usr/bin/node\n/usr/local/bin/npm\n"
+                                + "/usr/bin/git\n/usr/bin/curl");
+    }
+
+    @Test
     void letsTheUserBecomeRootWithoutAPassword() throws IOException {
         assertThat(base.sudo()).isTrue();
         assertThat(run(base, "sudo -n id -u")).isEqualTo("0");

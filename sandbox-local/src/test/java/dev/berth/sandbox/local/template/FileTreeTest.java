@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -57,6 +58,28 @@ class FileTreeTest {
         Files.write(dir.resolve("c"), new byte[10]);
 
         assertThat(FileTree.size(dir)).isEqualTo(1010);
+    }
+
+    @Test
+    void removesAndCountsWhatIsDeeperThanAPathIsLong() throws IOException {
+        Path tree = Files.createDirectory(dir.resolve("tree"));
+        for (String made : new String[] {"'dd', 3000", "250 * 'd', 20"}) {
+            ExternalCommand.of(List.of("python3", "-c", """
+                            import os
+                            name, depth = %s
+                            for _ in range(depth):
+                                os.mkdir(name)
+                                os.chdir(name)
+                            open('file', 'w').write('12345')
+                            """.formatted(made)))
+                    .in(tree)
+                    .run(line -> {})
+                    .orThrow();
+        }
+
+        assertThat(FileTree.size(tree)).isEqualTo(10);
+        FileTree.deleteChildren(dir);
+        assertThat(dir).isEmptyDirectory();
     }
 
     private static int attribute(Path path, String name) throws IOException {

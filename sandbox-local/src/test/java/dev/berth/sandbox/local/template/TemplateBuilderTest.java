@@ -5,6 +5,7 @@ import static dev.berth.sandbox.local.template.TestingTemplates.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.sandbox.BuildEvent;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.local.linux.IdMap;
@@ -175,7 +176,7 @@ class TemplateBuilderTest {
         Template second = build("from host\n# only a comment is new\nrun echo 1 > /x");
 
         assertThat(second).isEqualTo(first);
-        assertThat(events).containsExactly(new BuildEvent.Published(first, true));
+        assertThat(events).containsExactly(new BuildEvent.Published(first.info(), true));
     }
 
     @Test
@@ -286,7 +287,7 @@ class TemplateBuilderTest {
                         new BuildEvent.StepOutput(2, 3, "a"),
                         new BuildEvent.StepOutput(2, 3, "b"),
                         new BuildEvent.StepStarted(3, 3, "publish test"),
-                        new BuildEvent.Published(built, false));
+                        new BuildEvent.Published(built.info(), false));
     }
 
     @Test

@@ -160,7 +160,8 @@ class TemplateFileTest {
 
     @Test
     void shipsBase() {
-        assertThat(TemplateFile.shipped("base").orElseThrow().from()).isInstanceOf(Instruction.FromDebian.class);
+        assertThat(TemplateFile.shipped("base").orElseThrow().script(false).from())
+                .isInstanceOf(Instruction.FromDebian.class);
         assertThat(TemplateFile.shipped("nothing-like-it")).isEmpty();
     }
 

@@ -243,6 +243,7 @@ class TemplateStoreTest {
                             "user",
                             true,
                             Optional.of(List.of("/bin/bash", "-c", "serve")),
+                            Optional.of("served"),
                             NOW,
                             0,
                             recipe));

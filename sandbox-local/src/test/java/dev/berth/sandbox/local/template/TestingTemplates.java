@@ -1,5 +1,6 @@
 package dev.berth.sandbox.local.template;
 
+import dev.berth.sandbox.BuildEvent;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,6 +33,12 @@ public final class TestingTemplates {
         return new TemplateBuilder(shared()).build(file, "agent", TestingTemplates::print);
     }
 
+    /** What runs code for port 49999, built when it is not there yet. */
+    public static Template codeInterpreter() {
+        TemplateFile file = TemplateFile.shipped("code-interpreter-v1").orElseThrow();
+        return new TemplateBuilder(shared()).build(file, "code-interpreter-v1", TestingTemplates::print);
+    }
+
     /** A template of its own, on top of base. */
     public static Template build(String name, String text) {
         base();
@@ -56,11 +63,13 @@ public final class TestingTemplates {
             Map<String, String> env = new TreeMap<>(network.env());
             env.putAll(template.env());
             List<String> output = Collections.synchronizedList(new ArrayList<>());
-            var ended = new StepContainer(layers, scratch, network, template.readOnlyHostPaths())
+            var ended = new StepContainer(layers, scratch, network, template.readOnlyHostPaths(), false)
                     .run(
                             List.of(layers.relativize(template.root()).toString()),
                             upper,
                             new StepContainer.Work(List.of("run", user, command), template.workdir(), env, Map.of()),
+                            StepContainer.Way.HOST,
+                            Optional.empty(),
                             output::add);
             return String.join("\n", output) + (ended.ok() ? "" : "\nstatus " + ended.status());
         } finally {
