@@ -15,7 +15,10 @@ import java.time.Instant;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import org.jdbi.v3.core.Handle;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.event.Level;
 
@@ -60,6 +63,29 @@ final class BringUp {
 
     /** Brings it up as it is, or as a new one by {@code spec}. */
     Live resolve(SessionKey key, SessionSpec spec) {
+        return resolve(key, spec, _ -> {});
+    }
+
+    /** Brings it up as it is, if its row is such when nobody else is at it. */
+    Live resolve(SessionKey key, Predicate<SessionInfo> such) {
+        return resolve(key, parts.config().spec(), found -> {
+            if (found.filter(such).isEmpty()) {
+                throw SandboxException.gone("session " + key + " went down or was removed meanwhile");
+            }
+        });
+    }
+
+    /** Brings it up as it is, if there is one when nobody else is at it. */
+    Live resolveExisting(SessionKey key) {
+        return resolve(key, parts.config().spec(), found -> {
+            if (found.filter(SessionInfo::exists).isEmpty()) {
+                throw Sessions.unknown(key);
+            }
+        });
+    }
+
+    /** @param check throws if it is not to be brought up as it was found */
+    private Live resolve(SessionKey key, SessionSpec spec, Consumer<Optional<SessionInfo>> check) {
         long began = System.nanoTime();
         parts.journal().tell(key, SessionEvent.of("sandbox.resolve.start"), Level.DEBUG);
         try (Custody custody = parts.custody(key)) {
@@ -67,7 +93,9 @@ final class BringUp {
             if (known != null && known.usable()) {
                 return known;
             }
-            Live up = up(custody, custody.row(), spec);
+            Optional<SessionInfo> found = custody.row();
+            check.accept(found);
+            Live up = up(custody, found, spec);
             Live live = known == null ? up : up.replacing(known);
             parts.lives().put(key, live);
             parts.journal().took("resolve", Duration.ofNanos(System.nanoTime() - began));
@@ -75,15 +103,16 @@ final class BringUp {
         }
     }
 
-    /** Makes a session that is not there yet, with the files of a checkpoint. */
-    Live fork(SessionKey key, SessionSpec spec, CheckpointId from) {
+    /**
+     * Makes a session that is not there yet. That there is none is not asked for, but seen when its row is written: to
+     * most of those who come here the name is random.
+     */
+    Live make(SessionKey key, SessionSpec spec, Origin origin) {
+        long began = System.nanoTime();
         try (Custody custody = parts.custody(key)) {
-            Optional<SessionInfo> row = custody.row();
-            if (row.isPresent() && row.get().state() != SessionState.DESTROYED) {
-                throw SandboxException.conflict("there is a session " + key + " already");
-            }
-            Live live = create(custody, row, spec, Origin.checkpoint(from));
+            Live live = create(custody, Optional.empty(), spec, origin);
             parts.lives().put(key, live);
+            parts.journal().took("create", Duration.ofNanos(System.nanoTime() - began));
             return live;
         }
     }
@@ -207,7 +236,11 @@ final class BringUp {
         if (changed) {
             change.clear("archive_name", "archive_sha256", "archive_bytes", "archive_template");
             SessionEvent event = SessionEvent.of("sandbox.active");
-            row = custody.become(row, SessionState.ACTIVE, change, event);
+            // That one which was being made is up, the provider can tell again; a loss and an archive only the row can.
+            boolean lightly = row.state() == SessionState.CREATING && loss.isEmpty() && resident.isEmpty();
+            row = lightly
+                    ? custody.becomeLightly(row, SessionState.ACTIVE, change, event)
+                    : custody.become(row, SessionState.ACTIVE, change, event);
             before.archive().ifPresent(this::dropArchive);
         }
         return new Live(row, sandbox);
@@ -219,6 +252,9 @@ final class BringUp {
                 .now("last_activity_at")
                 .clear("paused_at", "stopped_at", "archived_at", "last_error", "retry_at")
                 .set("resume_fail_count", 0);
+        if (row.state() == SessionState.PAUSING) {
+            change.expiresAnew(); // somebody wants it who may not find that its time is over
+        }
         return row.state() == SessionState.CREATING ? change.now("created_at") : change;
     }
 
@@ -236,34 +272,63 @@ final class BringUp {
     private Live create(Custody custody, Optional<SessionInfo> destroyed, SessionSpec spec, Origin origin) {
         SessionKey key = custody.key();
         SessionEvent event = SessionEvent.of("sandbox.resolve.create").with("origin", describe(origin));
-        RowChange columns = columns(spec);
         SessionInfo row = withRoom(
                 custody,
                 key,
                 () -> custody.transaction(handle -> {
-                    TenantTable.checkRoom(handle, key, spec.limits().memoryBytes(), true);
-                    SessionInfo created;
-                    if (destroyed.isEmpty()) {
-                        created = SessionTable.insert(
-                                handle,
-                                key,
-                                parts.provider().name(),
-                                parts.provider().location(),
-                                columns);
-                        EventLog.append(handle, key, event);
-                    } else {
-                        columns.set("provider", parts.provider().name())
-                                .set("location", parts.provider().location())
-                                .clear("destroyed_at", "last_error", "retry_at")
-                                .set("resume_fail_count", 0);
-                        created = SessionTable.update(
-                                handle, destroyed.get(), SessionState.CREATING, columns, event, true);
-                    }
-                    SandboxTable.begin(handle, created, describe(origin));
-                    return created;
+                    checkRoom(handle, key, spec, destroyed);
+                    Optional<SessionInfo> made = destroyed.isPresent()
+                            ? Optional.empty()
+                            : SessionTable.insert(
+                                    handle,
+                                    key,
+                                    parts.provider().name(),
+                                    parts.provider().location(),
+                                    columns(spec),
+                                    describe(origin),
+                                    event);
+                    return made.orElseGet(() -> anew(handle, key, destroyed, spec, origin, event));
                 }));
         custody.tell(row, event);
         return make(custody, row, origin, Optional.empty());
+    }
+
+    private static void checkRoom(Handle handle, SessionKey key, SessionSpec spec, Optional<SessionInfo> destroyed) {
+        try {
+            TenantTable.checkRoom(handle, key, spec.limits().memoryBytes(), true);
+        } catch (SandboxException e) {
+            // What is there already needs no room, and is no reason to pause another one.
+            boolean there = destroyed.isEmpty()
+                    && SessionTable.find(handle, key)
+                            .filter(row -> row.state() != SessionState.DESTROYED)
+                            .isPresent();
+            throw there ? thereAlready(key) : e;
+        }
+    }
+
+    private static SandboxException thereAlready(SessionKey key) {
+        return SandboxException.conflict("there is a session " + key + " already");
+    }
+
+    /** In the place of one that is destroyed. */
+    private SessionInfo anew(
+            Handle handle,
+            SessionKey key,
+            Optional<SessionInfo> known,
+            SessionSpec spec,
+            Origin origin,
+            SessionEvent event) {
+        SessionInfo destroyed = known.or(() -> SessionTable.find(handle, key))
+                .filter(row -> row.state() == SessionState.DESTROYED)
+                .orElseThrow(() -> thereAlready(key));
+        RowChange columns = columns(spec)
+                .set("provider", parts.provider().name())
+                .set("location", parts.provider().location())
+                .clear("destroyed_at", "last_error", "retry_at")
+                .set("resume_fail_count", 0);
+        SessionInfo created = SessionTable.update(handle, destroyed, SessionState.CREATING, columns, event, true);
+        SandboxTable.begin(handle, created, describe(origin));
+        return created;
     }
 
     private static RowChange columns(SessionSpec spec) {
@@ -280,7 +345,11 @@ final class BringUp {
                 .interval("delete_after", spec.idle().deleteAfter())
                 .interval("lifetime", spec.idle().lifetime())
                 .set("auto_checkpoint", spec.autoCheckpoint())
-                .set("keep_checkpoints", spec.keepCheckpoints());
+                .set("keep_checkpoints", spec.keepCheckpoints())
+                .json("metadata", spec.metadata())
+                .json("surface", spec.surface())
+                .json("mounts", spec.mounts())
+                .expiry(spec.expiry());
     }
 
     /** The sandbox is gone: from its newest checkpoint, or from nothing. */
@@ -345,7 +414,8 @@ final class BringUp {
                             row.limits(),
                             row.network(),
                             parts.env(row, null),
-                            parts.labels(row.key())));
+                            parts.labels(row.key()),
+                            row.mounts()));
         } catch (SandboxException e) {
             // A server that lost its connection to the database, and with it the custody, may have made it meanwhile.
             Optional<Sandbox> made =

@@ -3,6 +3,7 @@ package dev.berth.session;
 import dev.berth.sandbox.Sandbox;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -18,7 +19,8 @@ final class Live {
 
     private final Sandbox sandbox;
     private final AtomicInteger holds;
-    private volatile SessionInfo info;
+    private final Downfall downfall;
+    private final AtomicReference<SessionInfo> info;
     private volatile long lastUsed = System.nanoTime();
     private volatile long lastFlushed;
     private volatile boolean suspect;
@@ -27,19 +29,20 @@ final class Live {
     private volatile int checkpointed = -1;
 
     Live(SessionInfo info, Sandbox sandbox) {
-        this(info, sandbox, new AtomicInteger());
+        this(info, sandbox, new AtomicInteger(), new Downfall());
     }
 
-    private Live(SessionInfo info, Sandbox sandbox, AtomicInteger holds) {
-        this.info = info;
+    private Live(SessionInfo info, Sandbox sandbox, AtomicInteger holds, Downfall downfall) {
+        this.info = new AtomicReference<>(info);
         this.sandbox = sandbox;
         this.holds = holds;
+        this.downfall = downfall;
         this.lastFlushed = lastUsed;
     }
 
     /** The same, in the place of one that was no longer of use: whoever holds that one holds this one too. */
     Live replacing(Live other) {
-        return other.holds.get() < CLOSED ? new Live(info, sandbox, other.holds) : this;
+        return other.holds.get() < CLOSED ? new Live(info.get(), sandbox, other.holds, other.downfall) : this;
     }
 
     Sandbox sandbox() {
@@ -47,11 +50,12 @@ final class Live {
     }
 
     SessionInfo info() {
-        return info;
+        return info.get();
     }
 
-    void info(SessionInfo newer) {
-        info = newer;
+    /** What was read of it, unless something later is known: those who read it come here in any order. */
+    void info(SessionInfo read) {
+        info.accumulateAndGet(read, (known, other) -> other.revision() < known.revision() ? known : other);
     }
 
     /** Whether it would be of use to a request that comes now. */
@@ -86,11 +90,26 @@ final class Live {
 
     /** Closes it if nobody holds it and nobody did for so long. */
     boolean closeIfIdle(Duration idle) {
-        return idle().compareTo(idle) >= 0 && holds.compareAndSet(0, CLOSED);
+        boolean closed = idle().compareTo(idle) >= 0 && holds.compareAndSet(0, CLOSED);
+        if (closed) {
+            downfall.complete();
+        }
+        return closed;
     }
 
     void close() {
         holds.getAndUpdate(now -> now | CLOSED);
+        downfall.complete();
+    }
+
+    /** Tells those who asked for it that its processes are being ended, though it stays up. */
+    void interrupted() {
+        downfall.passing();
+    }
+
+    /** Has somebody told when it goes down. */
+    Downfall.Told whenDown(Runnable action) {
+        return downfall.tell(action);
     }
 
     /** Lets the next request look closer before it uses this. */

@@ -18,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param installation which database this is, as sandboxes are labelled
  * @param lives the sessions that are up in this process
+ * @param samples what they used
+ * @param ids those of them that were asked for by their id alone
  * @param residents what has to run in the sandbox of a session, if anything
  * @param equipment what it is given for its way out
  */
@@ -30,6 +32,8 @@ record Parts(
         Journal journal,
         KeyLocks locks,
         Map<SessionKey, Live> lives,
+        Map<String, SessionKey> ids,
+        Samples samples,
         String installation,
         Function<SessionInfo, Optional<Resident>> residents,
         AtomicReference<Equipment> equipment) {
@@ -97,11 +101,35 @@ record Parts(
         }
     }
 
+    /** Lets those who use a session here see what was read of it. */
+    void refresh(SessionInfo info) {
+        Live live = lives.get(info.key());
+        if (live != null) {
+            live.info(info);
+        }
+    }
+
     /** Takes a session out of the way of requests. */
     void close(SessionKey key) {
-        Live live = lives.remove(key);
-        if (live != null) {
+        lives.computeIfPresent(key, (_, live) -> {
+            ids.remove(key.id());
             live.close();
-        }
+            return null;
+        });
+    }
+
+    /** The session of an id, if it is up here and was asked for by that before. */
+    Optional<SessionInfo> ifUp(String id) {
+        SessionKey key = ids.get(id);
+        Live live = key == null ? null : lives.get(key);
+        return live != null && live.usable() ? Optional.of(live.info()) : Optional.empty();
+    }
+
+    /** Remembers whose an id is for as long as that session is up here. */
+    void remember(SessionKey key) {
+        lives.computeIfPresent(key, (_, live) -> {
+            ids.put(key.id(), key);
+            return live;
+        });
     }
 }

@@ -145,19 +145,31 @@ final class PutToSleep {
 
     private Optional<Sandbox> find(Custody custody, SessionInfo row) {
         Optional<Sandbox> sandbox = parts.provider().find(row.sandboxId());
-        if (sandbox.isEmpty()) {
+        if (sandbox.isEmpty() && row.archive().isPresent() && row.state() == SessionState.ERROR) {
+            undone(custody, row);
+        } else if (sandbox.isEmpty()) {
             gone(custody, row);
         }
         return sandbox;
     }
 
+    /** Its files are packed away as before: it was not unpacked. */
+    static void undone(Custody custody, SessionInfo row) {
+        custody.query(handle -> SandboxTable.end(handle, row.key(), "never made"));
+        custody.become(row, SessionState.ARCHIVED, RowChange.none(), SessionEvent.of("sandbox.undone"));
+    }
+
     /** Notes that its sandbox is gone. The next request for it makes it again and says what was lost. */
     static void gone(Custody custody, SessionInfo row) {
-        custody.become(
-                row,
-                SessionState.ERROR,
-                RowChange.none().set("last_error", "gone: its sandbox is not at the provider any more"),
-                SessionEvent.of("sandbox.gone"));
+        RowChange change = RowChange.none().set("last_error", "gone: its sandbox is not at the provider any more");
+        boolean deletes = row.expiry()
+                        .filter(expiry -> expiry.then() == Expiry.Then.DELETE)
+                        .isPresent()
+                || row.times().resumedAt().isEmpty();
+        if (!deletes) {
+            change.clear("expires_at"); // there is nothing to pause or stop, and it would be tried for ever
+        }
+        custody.become(row, SessionState.ERROR, change, SessionEvent.of("sandbox.gone"));
     }
 
     /** Whether somebody uses it, or used it too short a time ago; never if no time is given. */

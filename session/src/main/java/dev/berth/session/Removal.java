@@ -1,9 +1,11 @@
 package dev.berth.session;
 
 import dev.berth.sandbox.Checkpoint;
+import dev.berth.sandbox.CheckpointId;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
 import java.util.Optional;
+import java.util.Set;
 
 /** Removes everything of a session but its row and its events. */
 final class Removal {
@@ -31,9 +33,10 @@ final class Removal {
         parts.close(row.key());
         try {
             parts.provider().find(row.sandboxId()).ifPresent(Sandbox::destroy);
+            Set<CheckpointId> kept = custody.query(handle -> KeptTable.of(handle, row.sandboxId()));
             for (Checkpoint point : parts.provider().checkpoints()) {
-                if (point.sandbox().equals(row.sandboxId())) {
-                    parts.provider().deleteCheckpoint(point.id());
+                if (point.sandbox().equals(row.sandboxId()) && !kept.contains(point.id())) {
+                    Checkpoints.deleteAt(parts, point.id());
                 }
             }
             row.archive().ifPresent(archive -> parts.archives().delete(archive.name()));
@@ -58,6 +61,7 @@ final class Removal {
                     .clear("resumed_at", "paused_at", "stopped_at", "archived_at", "last_error", "retry_at");
             return SessionTable.update(handle, deleting, SessionState.DESTROYED, change, event, true);
         });
+        parts.samples().drop(destroyed.key());
         custody.tell(destroyed, event);
         return destroyed;
     }

@@ -58,6 +58,28 @@ final class RowChange {
         return this;
     }
 
+    /** Puts off its end by the time that the row says, if it says one. */
+    RowChange expiresAnew() {
+        expressions.put("expires_at", "now() + expiry_after");
+        values.remove("expires_at");
+        return set("ending", false);
+    }
+
+    RowChange expiry(Optional<Expiry> expiry) {
+        interval("expiry_after", expiry.map(Expiry::after));
+        set("expiry_then", expiry.map(it -> it.then().toString()).orElse(null));
+        set("expiry_wakes", expiry.map(Expiry::wakesOnTraffic).orElse(false));
+        set("ending", false);
+        return assign(
+                "expires_at",
+                "now() + :expires_at * interval '1 millisecond'",
+                expiry.map(it -> it.after().toMillis()).orElse(null));
+    }
+
+    boolean sets(String column) {
+        return expressions.containsKey(column);
+    }
+
     private RowChange assign(String column, String expression, @Nullable Object value) {
         expressions.put(column, expression);
         values.put(column, value);

@@ -66,6 +66,25 @@ public final class Session implements AutoCloseable {
         live.suspect();
     }
 
+    /**
+     * Has somebody told, once and on another thread, when this server begins to pause, stop, roll back or remove the
+     * sandbox; at once if it has. For what is open into the sandbox and would otherwise wait for something that never
+     * comes. It is independent of whether this session is still open.
+     *
+     * @return to be closed by those who do not want to know any more
+     */
+    public Watch whenDown(Runnable action) {
+        Downfall.Told told = live.whenDown(action);
+        return told::close;
+    }
+
+    /** Somebody's wish to be told; see {@link #whenDown}. */
+    @FunctionalInterface
+    public interface Watch extends AutoCloseable {
+        @Override
+        void close();
+    }
+
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {

@@ -1,8 +1,10 @@
 package dev.berth.session;
 
 import dev.berth.sandbox.Limits;
+import dev.berth.sandbox.Mount;
 import dev.berth.sandbox.Network;
 import dev.berth.sandbox.SandboxException;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -15,6 +17,10 @@ import java.util.Optional;
  * @param env variables for each command; no place for keys, which a sandbox should never see
  * @param autoCheckpoint whether the files are kept before a turn's first write
  * @param keepCheckpoints of how many turns they are kept
+ * @param metadata notes of whoever makes it, by which it can be listed
+ * @param expiry how long it stays up each time, if not for as long as it is used
+ * @param mounts volumes among its files
+ * @param surface what the surface by which it is made wants to know again of it, which is nobody else's business
  */
 public record SessionSpec(
         String template,
@@ -24,45 +30,246 @@ public record SessionSpec(
         Optional<String> channel,
         IdlePolicy idle,
         boolean autoCheckpoint,
-        int keepCheckpoints) {
+        int keepCheckpoints,
+        Map<String, String> metadata,
+        Optional<Expiry> expiry,
+        Map<String, String> surface,
+        List<Mount> mounts) {
+    private static final int METADATA_ENTRIES = 256;
+    private static final int METADATA_CHARACTERS = 64 << 10;
 
     public static final SessionSpec DEFAULT = new SessionSpec(
-            "base", Limits.DEFAULT, Network.NONE, Map.of(), Optional.empty(), IdlePolicy.DEFAULT, false, 20);
+            "base",
+            Limits.DEFAULT,
+            Network.NONE,
+            Map.of(),
+            Optional.empty(),
+            IdlePolicy.DEFAULT,
+            false,
+            20,
+            Map.of(),
+            Optional.empty(),
+            Map.of(),
+            List.of());
 
     public SessionSpec {
         env = Map.copyOf(env);
+        metadata = Map.copyOf(metadata);
+        surface = Map.copyOf(surface);
+        mounts = Mount.checked(mounts);
+        checkMetadata(metadata);
         if (keepCheckpoints < 1 || keepCheckpoints > 1000) {
             throw SandboxException.invalid("checkpoints are kept of 1 to 1000 turns, not " + keepCheckpoints);
         }
     }
 
+    /** What a session is made by that is to be as another one is. */
+    static SessionSpec of(SessionInfo session) {
+        return new SessionSpec(
+                session.template(),
+                session.limits(),
+                session.network(),
+                session.env(),
+                session.channel(),
+                session.idle(),
+                session.autoCheckpoint(),
+                session.keepCheckpoints(),
+                session.metadata(),
+                session.expiry(),
+                session.surface(),
+                session.mounts());
+    }
+
+    /** The same, as one that was made by no surface in particular. */
+    SessionSpec withoutChannel() {
+        return new SessionSpec(
+                template,
+                limits,
+                network,
+                env,
+                Optional.empty(),
+                idle,
+                autoCheckpoint,
+                keepCheckpoints,
+                metadata,
+                expiry,
+                Map.of(),
+                mounts);
+    }
+
+    private static void checkMetadata(Map<String, String> metadata) {
+        long characters = metadata.entrySet().stream()
+                .mapToLong(entry -> entry.getKey().length() + entry.getValue().length())
+                .sum();
+        if (metadata.size() > METADATA_ENTRIES || characters > METADATA_CHARACTERS) {
+            throw SandboxException.invalid("metadata has at most " + METADATA_ENTRIES + " entries with "
+                    + METADATA_CHARACTERS + " characters together");
+        }
+    }
+
     public SessionSpec withTemplate(String name) {
-        return new SessionSpec(name, limits, network, env, channel, idle, autoCheckpoint, keepCheckpoints);
+        return new SessionSpec(
+                name,
+                limits,
+                network,
+                env,
+                channel,
+                idle,
+                autoCheckpoint,
+                keepCheckpoints,
+                metadata,
+                expiry,
+                surface,
+                mounts);
     }
 
     public SessionSpec withLimits(Limits newLimits) {
-        return new SessionSpec(template, newLimits, network, env, channel, idle, autoCheckpoint, keepCheckpoints);
+        return new SessionSpec(
+                template,
+                newLimits,
+                network,
+                env,
+                channel,
+                idle,
+                autoCheckpoint,
+                keepCheckpoints,
+                metadata,
+                expiry,
+                surface,
+                mounts);
     }
 
     public SessionSpec withNetwork(Network newNetwork) {
-        return new SessionSpec(template, limits, newNetwork, env, channel, idle, autoCheckpoint, keepCheckpoints);
+        return new SessionSpec(
+                template,
+                limits,
+                newNetwork,
+                env,
+                channel,
+                idle,
+                autoCheckpoint,
+                keepCheckpoints,
+                metadata,
+                expiry,
+                surface,
+                mounts);
     }
 
     public SessionSpec withEnv(Map<String, String> newEnv) {
-        return new SessionSpec(template, limits, network, newEnv, channel, idle, autoCheckpoint, keepCheckpoints);
+        return new SessionSpec(
+                template,
+                limits,
+                network,
+                newEnv,
+                channel,
+                idle,
+                autoCheckpoint,
+                keepCheckpoints,
+                metadata,
+                expiry,
+                surface,
+                mounts);
     }
 
     public SessionSpec withChannel(String name) {
         return new SessionSpec(
-                template, limits, network, env, Optional.of(name), idle, autoCheckpoint, keepCheckpoints);
+                template,
+                limits,
+                network,
+                env,
+                Optional.of(name),
+                idle,
+                autoCheckpoint,
+                keepCheckpoints,
+                metadata,
+                expiry,
+                surface,
+                mounts);
     }
 
     public SessionSpec withIdle(IdlePolicy policy) {
-        return new SessionSpec(template, limits, network, env, channel, policy, autoCheckpoint, keepCheckpoints);
+        return new SessionSpec(
+                template,
+                limits,
+                network,
+                env,
+                channel,
+                policy,
+                autoCheckpoint,
+                keepCheckpoints,
+                metadata,
+                expiry,
+                surface,
+                mounts);
     }
 
     /** Keeps the files as they were before each of the last turns that wrote something. */
     public SessionSpec withAutoCheckpoints(int keep) {
-        return new SessionSpec(template, limits, network, env, channel, idle, true, keep);
+        return new SessionSpec(
+                template, limits, network, env, channel, idle, true, keep, metadata, expiry, surface, mounts);
+    }
+
+    public SessionSpec withMetadata(Map<String, String> newMetadata) {
+        return new SessionSpec(
+                template,
+                limits,
+                network,
+                env,
+                channel,
+                idle,
+                autoCheckpoint,
+                keepCheckpoints,
+                newMetadata,
+                expiry,
+                surface,
+                mounts);
+    }
+
+    public SessionSpec withExpiry(Expiry newExpiry) {
+        return new SessionSpec(
+                template,
+                limits,
+                network,
+                env,
+                channel,
+                idle,
+                autoCheckpoint,
+                keepCheckpoints,
+                metadata,
+                Optional.of(newExpiry),
+                surface,
+                mounts);
+    }
+
+    public SessionSpec withSurface(Map<String, String> newSurface) {
+        return new SessionSpec(
+                template,
+                limits,
+                network,
+                env,
+                channel,
+                idle,
+                autoCheckpoint,
+                keepCheckpoints,
+                metadata,
+                expiry,
+                newSurface,
+                mounts);
+    }
+
+    public SessionSpec withMounts(List<Mount> newMounts) {
+        return new SessionSpec(
+                template,
+                limits,
+                network,
+                env,
+                channel,
+                idle,
+                autoCheckpoint,
+                keepCheckpoints,
+                metadata,
+                expiry,
+                surface,
+                newMounts);
     }
 }

@@ -3,6 +3,7 @@ package dev.berth.session;
 import dev.berth.sandbox.CheckpointId;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.Network;
+import dev.berth.sandbox.Origin;
 import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxProvider;
@@ -12,6 +13,7 @@ import dev.berth.session.store.Database;
 import dev.berth.session.store.Signals;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -24,14 +26,17 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.slf4j.MDC;
 
 /**
@@ -48,16 +53,19 @@ public final class Sessions implements AutoCloseable {
     private final BringUp bringUp;
     private final PutToSleep sleep;
     private final Removal removal;
+    private final Checkpoints checkpoints;
     private final Settlement settlement;
     private final Janitor janitor;
+    private final Ends ends;
     private final Turns turns;
+    private final Forks forks;
     private final EventLog events;
     private final PreviewLinks previews;
     private final Map<SessionKey, CompletableFuture<Live>> coming = new ConcurrentHashMap<>();
     private final ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().daemon().name("sessions").factory());
     private volatile Map<SessionState, Long> counts = Map.of();
-    private volatile Consumer<SessionKey> whenUp = _ -> {};
+    private final List<Consumer<SessionKey>> whenUp = new CopyOnWriteArrayList<>();
 
     private Sessions(Parts parts, byte[] secret) {
         this.parts = parts;
@@ -65,8 +73,10 @@ public final class Sessions implements AutoCloseable {
         this.removal = new Removal(parts);
         this.sleep = new PutToSleep(parts, packing);
         this.bringUp = new BringUp(parts, packing, removal, sleep);
-        this.settlement = new Settlement(parts, removal, packing);
+        this.checkpoints = new Checkpoints(parts, this::resolveExisting, new SecureRandom());
+        this.settlement = new Settlement(parts, removal, packing, checkpoints);
         this.turns = new Turns(parts);
+        this.forks = new Forks(parts, turns, this::resolveExisting, this::fork);
         this.previews = new PreviewLinks(secret, InstantSource.system(), this);
         this.events = new EventLog(
                 parts.database(),
@@ -74,6 +84,7 @@ public final class Sessions implements AutoCloseable {
                 parts.journal(),
                 parts.config().auditCommands());
         this.janitor = new Janitor(parts, sleep, removal, this::flush);
+        this.ends = new Ends(parts, janitor);
     }
 
     /**
@@ -94,6 +105,7 @@ public final class Sessions implements AutoCloseable {
                 .mapTo(String.class)
                 .one());
         Signals signals = new Signals(database);
+        Map<SessionKey, Live> lives = new ConcurrentHashMap<>();
         Parts parts = new Parts(
                 config,
                 provider,
@@ -102,7 +114,9 @@ public final class Sessions implements AutoCloseable {
                 signals,
                 new Journal(meters, signals),
                 new KeyLocks(),
+                lives,
                 new ConcurrentHashMap<>(),
+                new Samples(lives, InstantSource.system()),
                 installation,
                 residents,
                 new AtomicReference<>(Equipment.NONE));
@@ -110,6 +124,7 @@ public final class Sessions implements AutoCloseable {
         sessions.settlement.settle();
         sessions.meter(meters);
         sessions.janitor.start();
+        parts.samples().start();
         sessions.every(config.flush(), "flush.failed", sessions::flush);
         sessions.every(config.settle(), "settlement.failed", sessions.settlement::settle);
         sessions.every(config.janitor(), "count.failed", sessions::count);
@@ -141,15 +156,75 @@ public final class Sessions implements AutoCloseable {
         }
     }
 
+    /**
+     * The session of a conversation, up, if it is such a one still when nobody else is at it. Between a look at a session and
+     * {@link #resolve(SessionKey)} it may be stopped or removed, and would be woken or made anew.
+     *
+     * @throws SandboxException {@code gone} if it is not such a one any more
+     */
+    public Session resolve(SessionKey key, Predicate<SessionInfo> such) {
+        // Not shared with those who want it in any case.
+        CompletableFuture<Live> come = new CompletableFuture<>();
+        start(key, () -> bringUp.resolve(key, such), come);
+        Live live = await(key, come);
+        if (!live.hold()) {
+            throw SandboxException.gone("session " + key + " went down meanwhile");
+        }
+        return new Session(this, live);
+    }
+
+    /** The session of a conversation, up, as it is. One that is not there, or was just removed, is not made for this. */
+    Session resolveExisting(SessionKey key) {
+        while (true) {
+            Live live = parts.lives().get(key);
+            if (live == null || !live.usable()) {
+                CompletableFuture<Live> come = new CompletableFuture<>();
+                start(key, () -> bringUp.resolveExisting(key), come);
+                live = await(key, come);
+            }
+            if (live.hold()) {
+                return new Session(this, live);
+            }
+        }
+    }
+
     /** The session if it is up in this server; it is not brought up for this. */
     public Optional<Session> ifUp(SessionKey key) {
         Live live = parts.lives().get(key);
         return live != null && live.usable() && live.hold() ? Optional.of(new Session(this, live)) : Optional.empty();
     }
 
-    /** What to do, on the thread that did it, after a session was brought up in this server. */
+    /**
+     * Makes a session and brings it up.
+     *
+     * @throws SandboxException {@code conflict} if there is one of that key
+     */
+    public Session create(SessionKey key, SessionSpec spec) {
+        return create(key, spec, Origin.template(spec.template()));
+    }
+
+    /**
+     * As {@link #create(SessionKey, SessionSpec)}, with the files of a kept checkpoint, and of its template. All else is as
+     * the spec says; see {@link KeptCheckpoint#over}.
+     *
+     * @throws SandboxException {@code not_found} if the checkpoint was deleted meanwhile
+     */
+    public Session create(SessionKey key, SessionSpec spec, KeptCheckpoint from) {
+        checkpoints.checkLocation(from);
+        return create(key, spec.withTemplate(from.template()), Origin.checkpoint(from.checkpoint()));
+    }
+
+    private Session create(SessionKey key, SessionSpec spec, Origin origin) {
+        // Not shared with those who want it as it is: to them it is a session, to this call a conflict.
+        CompletableFuture<Live> made = new CompletableFuture<>();
+        start(key, () -> bringUp.make(key, spec, origin), made);
+        Live live = await(key, made);
+        return live.hold() ? new Session(this, live) : resolveExisting(key);
+    }
+
+    /** What to do too, on the thread that did it, after a session was brought up in this server. */
     public void whenUp(Consumer<SessionKey> action) {
-        whenUp = action;
+        whenUp.add(action);
     }
 
     /** What computers with a network are given from now on. */
@@ -177,9 +252,10 @@ public final class Sessions implements AutoCloseable {
             }
             try {
                 Live live = way.come();
+                live.info().expiry().ifPresent(expiry -> janitor.expectStep(expiry.after()));
                 coming.remove(key, result);
                 result.complete(live);
-                whenUp.accept(key);
+                whenUp.forEach(action -> action.accept(key));
             } catch (Throwable e) {
                 coming.remove(key, result);
                 result.completeExceptionally(e);
@@ -218,6 +294,32 @@ public final class Sessions implements AutoCloseable {
         return parts.database().query(handle -> SessionTable.list(handle, tenant, states, limit));
     }
 
+    /** As a query says. */
+    public List<SessionInfo> list(SessionQuery query) {
+        return parts.database().query(handle -> SessionTable.list(handle, query));
+    }
+
+    /** How many sessions a query finds on all its pages together. */
+    public long count(SessionQuery query) {
+        return parts.database().query(handle -> SessionTable.count(handle, query));
+    }
+
+    /**
+     * The session of an id, whoever's it is: for ids that are random, and for those who then check that the caller may
+     * know of it. It is one of a channel on which nobody chooses the ids, or a tenant could take the name of another's. Of
+     * one that is up in this server, this is what this server knows of it, so that it can be asked with every request.
+     */
+    public Optional<SessionInfo> findById(String id, String channel) {
+        Optional<SessionInfo> here = parts.ifUp(id)
+                .filter(info -> info.channel().filter(channel::equals).isPresent());
+        if (here.isPresent()) {
+            return here;
+        }
+        Optional<SessionInfo> found = parts.database().query(handle -> SessionTable.findById(handle, id, channel));
+        found.ifPresent(session -> parts.remember(session.key()));
+        return found;
+    }
+
     /** Whose computer a sandbox is; empty if it belongs to none of these. */
     public Optional<SessionKey> owner(Sandbox sandbox) {
         return parts.owner(sandbox);
@@ -235,8 +337,21 @@ public final class Sessions implements AutoCloseable {
         }
     }
 
+    /**
+     * What a session used while it was up in this server. Only sessions that have an {@link Expiry} are measured, every five
+     * seconds; of others, and of one that is gone, this is empty. It is kept in memory, for an hour.
+     */
+    public UsageHistory samples(SessionKey key) {
+        return parts.samples().of(key);
+    }
+
     public EventLog events() {
         return events;
+    }
+
+    /** Checkpoints that outlive their session. */
+    public Checkpoints checkpoints() {
+        return checkpoints;
     }
 
     public Turns turns() {
@@ -307,6 +422,44 @@ public final class Sessions implements AutoCloseable {
         });
     }
 
+    /**
+     * Lets its time end so long from now, whether that is sooner or later than it was to be. If it is just coming up, this
+     * waits until it is.
+     *
+     * @param fromNow a negative time is now
+     * @throws SandboxException {@code not_found} if there is no such session, {@code conflict} if it is not up, or if its
+     *     time is over and its end has begun
+     */
+    public void expire(SessionKey key, Duration fromNow) {
+        ends.set(key, fromNow);
+    }
+
+    /** As {@link #expire}, but never sooner than it was to be, and without waiting. */
+    public void extend(SessionKey key, Duration fromNow) {
+        ends.putOff(key, fromNow);
+    }
+
+    /** Changes how long it stays up each time, beginning with this time, and what becomes of it then; or lets it stay. */
+    public void expiry(SessionKey key, Optional<Expiry> expiry) {
+        inCustody("change", key, (custody, row) -> {
+            if (row.state() == SessionState.DESTROYED) {
+                throw unknown(key);
+            }
+            RowChange change = RowChange.none().expiry(expiry);
+            if (!SessionState.LIVE.contains(row.state())) {
+                change.clear("expires_at");
+            }
+            parts.refresh(custody.become(row, row.state(), change, SessionEvent.of("session.expiry.changed")));
+            return key;
+        });
+        expiry.ifPresent(it -> janitor.expectStep(it.after()));
+    }
+
+    /** Changes what the surface by which it was made keeps of it. */
+    public void surface(SessionKey key, Map<String, String> surface) {
+        change(key, RowChange.none().json("surface", surface), "session.surface.changed");
+    }
+
     /** Keeps it up, or lets it go down again when it is idle. */
     public void pin(SessionKey key, boolean pinned) {
         change(key, RowChange.none().set("pinned", pinned), "session.pinned");
@@ -332,7 +485,7 @@ public final class Sessions implements AutoCloseable {
             parts.checkLocation(row);
             parts.provider().find(row.sandboxId()).ifPresent(sandbox -> sandbox.limit(limits));
             RowChange change = RowChange.none().json("limits", limits).set("memory_bytes", limits.memoryBytes());
-            refresh(custody.become(row, row.state(), change, SessionEvent.of("session.limits.changed")));
+            parts.refresh(custody.become(row, row.state(), change, SessionEvent.of("session.limits.changed")));
             return true;
         });
     }
@@ -347,7 +500,7 @@ public final class Sessions implements AutoCloseable {
                     RowChange.none().json("network", network),
                     SessionEvent.of("session.network.changed")
                             .with("mode", network.mode().toString()));
-            refresh(changed);
+            parts.refresh(changed);
             parts.provider().find(row.sandboxId()).ifPresent(sandbox -> parts.equip(changed, sandbox));
             return true;
         });
@@ -355,47 +508,48 @@ public final class Sessions implements AutoCloseable {
 
     /** Puts its files back to how they were before a turn, and ends its processes. */
     public void rollback(SessionKey key, int turn, String actor) {
-        try (Session session = resolve(key)) {
+        try (Session session = resolveExisting(key)) {
             turns.rollback(session.live(), turn, actor);
             parts.equip(session.info(), session.live().sandbox());
         }
     }
 
     /**
-     * Starts a second conversation with the files as they were before a turn of the first, or as they are now.
+     * Starts a second conversation with the files as they were before a turn of the first, or as they are now. It is of no
+     * channel, whatever the first is of: its id was chosen by whoever asks for it.
      *
      * @throws SandboxException {@code conflict} if the second one is there already
      */
     public Session fork(SessionKey key, OptionalInt turn, SessionKey target, String actor) {
-        try (Session session = resolve(key);
-                Turns.Point point = turns.point(session, turn)) {
-            return fork(session.info(), point.id(), target, actor);
-        }
+        return forks.fork(key, turn, target, actor);
     }
 
-    private Session fork(SessionInfo source, CheckpointId point, SessionKey target, String actor) {
-        SessionSpec spec = new SessionSpec(
-                source.template(),
-                source.limits(),
-                source.network(),
-                source.env(),
-                source.channel(),
-                source.idle(),
-                source.autoCheckpoint(),
-                source.keepCheckpoints());
-        // Not shared with those who want the target as it is: to them it is a session, to this call a conflict.
-        CompletableFuture<Live> forked = new CompletableFuture<>();
-        start(target, () -> bringUp.fork(target, spec, point), forked);
-        Live live = await(target, forked);
-        events.append(
-                target,
-                SessionEvent.of("session.forked")
-                        .by(actor)
-                        .with("of", source.key().id()));
-        if (!live.hold()) {
-            return resolve(target);
+    /**
+     * Starts several sessions with the files that one has now, all the same, at one time. Whether that one is up, paused or
+     * stopped, it stays so; if it is archived it is brought up. What becomes of each is its own affair.
+     *
+     * @param targets if the first is of a channel, so are these; so they are to be as the ids of that channel are
+     * @param as what each is to be, made of what the first one is
+     * @return what became of each, in their order
+     * @throws SandboxException {@code not_found} if there is no such session
+     */
+    public List<Forked> fork(
+            SessionKey key,
+            List<SessionKey> targets,
+            BiFunction<SessionKey, SessionSpec, SessionSpec> as,
+            String actor) {
+        return forks.fork(key, targets, as, actor);
+    }
+
+    private Session fork(SessionKey source, SessionSpec spec, CheckpointId point, SessionKey target, String actor) {
+        Session forked = create(target, spec, Origin.checkpoint(point));
+        try {
+            events.append(target, SessionEvent.of("session.forked").by(actor).with("of", source.id()));
+            return forked;
+        } catch (RuntimeException e) {
+            forked.close();
+            throw e;
         }
-        return new Session(this, live);
     }
 
     /** Links to ports of sessions, for those without a credential. */
@@ -410,16 +564,9 @@ public final class Sessions implements AutoCloseable {
     private SessionInfo change(SessionKey key, RowChange change, String event) {
         return inCustody("change", key, (custody, row) -> {
             SessionInfo changed = custody.become(row, row.state(), change, SessionEvent.of(event));
-            refresh(changed);
+            parts.refresh(changed);
             return changed;
         });
-    }
-
-    private void refresh(SessionInfo info) {
-        Live live = parts.lives().get(info.key());
-        if (live != null) {
-            live.info(info);
-        }
     }
 
     private interface Asked<T> {
@@ -435,7 +582,7 @@ public final class Sessions implements AutoCloseable {
         }
     }
 
-    private static SandboxException unknown(SessionKey key) {
+    static SandboxException unknown(SessionKey key) {
         return SandboxException.notFound("there is no session " + key);
     }
 
@@ -534,6 +681,7 @@ public final class Sessions implements AutoCloseable {
     /** Writes down what is in memory and lets go. Sandboxes stay as they are. */
     @Override
     public void close() {
+        parts.samples().stop();
         janitor.stop();
         housekeeping.shutdown();
         try {

@@ -7,6 +7,7 @@ import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.SandboxId;
 import dev.berth.session.CheckpointTable.Entry;
+import java.time.Duration;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -27,15 +28,22 @@ import org.slf4j.event.Level;
  */
 final class Settlement {
     private static final int MOST = 1_000_000;
+    /** Conversations go on one day, so their rows stay. What programs make here has a new random id each time. */
+    private static final String PASSING_CHANNEL = "e2b";
+    /** Long enough for somebody to see what became of one, short enough that those of a busy month are not all there. */
+    private static final Duration FORGOTTEN_AFTER = Duration.ofDays(1);
+
     /** An archive is stored before the row says so, in custody of a session whose name it does not tell. */
     private final Set<String> strangeArchives = new HashSet<>();
 
     private final Parts parts;
     private final Removal removal;
     private final Packing packing;
+    private final Checkpoints kept;
 
-    Settlement(Parts parts, Removal removal, Packing packing) {
+    Settlement(Parts parts, Removal removal, Packing packing, Checkpoints kept) {
         this.parts = parts;
+        this.kept = kept;
         this.removal = removal;
         this.packing = packing;
     }
@@ -59,20 +67,31 @@ final class Settlement {
                 inCustody(key, custody -> settleSandbox(custody, sandbox));
             }
         }
+        kept.settle(this);
         settleCheckpoints(rows);
         settleArchives();
+        parts.database().query(handle -> SessionTable.forget(handle, PASSING_CHANNEL, FORGOTTEN_AFTER));
     }
 
-    private interface Settling {
+    interface Settling {
         void settle(Custody custody);
     }
 
     /** Of a session that somebody else is busy with, that one knows better. */
-    private void inCustody(SessionKey key, Settling settling) {
-        try (Custody custody = parts.tryCustody(key).orElse(null)) {
-            if (custody != null) {
-                settling.settle(custody);
+    void inCustody(SessionKey key, Settling settling) {
+        attempt(key, () -> {
+            try (Custody custody = parts.tryCustody(key).orElse(null)) {
+                if (custody != null) {
+                    settling.settle(custody);
+                }
             }
+        });
+    }
+
+    /** What fails for one session must not keep the others from being settled. */
+    void attempt(SessionKey key, Runnable settling) {
+        try {
+            settling.run();
         } catch (SandboxException e) {
             // A conflict is another server's sandbox, and that one will see to it.
             if (e.code() != ErrorCode.CONFLICT) {
@@ -99,17 +118,20 @@ final class Settlement {
     }
 
     private void settleWithout(Custody custody, SessionInfo row) {
-        SessionEvent undone = SessionEvent.of("sandbox.undone");
         if (row.archive().isPresent()) {
             if (row.state() != SessionState.ARCHIVED) {
-                custody.query(handle -> SandboxTable.end(handle, row.key(), "never made"));
-                custody.become(row, SessionState.ARCHIVED, RowChange.none(), undone);
+                PutToSleep.undone(custody, row);
             }
         } else if (row.state() == SessionState.CREATING
                 && row.times().resumedAt().isEmpty()) {
             custody.query(handle -> SandboxTable.end(handle, row.key(), "never made"));
-            custody.become(row, SessionState.DESTROYED, RowChange.none().now("destroyed_at"), undone);
+            custody.become(
+                    row,
+                    SessionState.DESTROYED,
+                    RowChange.none().now("destroyed_at"),
+                    SessionEvent.of("sandbox.undone"));
         } else if (row.state() != SessionState.ERROR) {
+            parts.close(row.key());
             PutToSleep.gone(custody, row);
         }
     }
@@ -164,6 +186,14 @@ final class Settlement {
         parts.database().query(CheckpointTable::forgetAbandoned);
         Map<SandboxId, List<Checkpoint>> found =
                 parts.provider().checkpoints().stream().collect(Collectors.groupingBy(Checkpoint::sandbox));
+        Map<SandboxId, Set<CheckpointId>> keptOf =
+                parts
+                        .database()
+                        .query(handle -> KeptTable.at(handle, parts.provider().location()))
+                        .stream()
+                        .collect(Collectors.groupingBy(
+                                KeptTable.Left::sandbox,
+                                Collectors.flatMapping(left -> left.checkpoint().stream(), Collectors.toSet())));
         for (SessionInfo row : rows.values()) {
             Set<CheckpointId> there = found.getOrDefault(row.sandboxId(), List.of()).stream()
                     .map(Checkpoint::id)
@@ -171,6 +201,7 @@ final class Settlement {
             List<Entry> known = parts.database().query(handle -> CheckpointTable.list(handle, row.key()));
             Set<CheckpointId> wanted =
                     known.stream().flatMap(entry -> entry.id().stream()).collect(Collectors.toSet());
+            there.removeAll(keptOf.getOrDefault(row.sandboxId(), Set.of()));
             if (!there.equals(wanted)
                     || known.stream().anyMatch(entry -> entry.id().isEmpty() && !entry.lost())) {
                 inCustody(row.key(), custody -> settleCheckpointsOf(custody, row.sandboxId()));
@@ -197,7 +228,8 @@ final class Settlement {
                 });
             }
         }
-        there.forEach(parts.provider()::deleteCheckpoint);
+        there.removeAll(custody.query(handle -> KeptTable.of(handle, sandbox)));
+        there.forEach(stranger -> Checkpoints.deleteAt(parts, stranger));
     }
 
     /** One that no row names, and that none named at the settlement before this either. */

@@ -49,11 +49,7 @@ final class TenantTable {
      * @throws SandboxException {@code limit} with what is used and what is allowed
      */
     static void checkRoom(Handle handle, SessionKey key, long memoryBytes, boolean creates) {
-        TenantLimits limits = handle.createQuery("SELECT " + LIMITS + " FROM tenants WHERE id = :id FOR UPDATE")
-                .bind("id", key.tenant())
-                .map(TenantTable::row)
-                .findOne()
-                .orElseThrow(() -> SandboxException.notFound("there is no tenant " + key.tenant()));
+        TenantLimits limits = lock(handle, key);
         Used used = used(handle, key);
         check("sessions", "live sessions", used.live() + 1, limits.live().map(Integer::longValue), used.live());
         check("memory_bytes", "bytes of memory", used.memory() + memoryBytes, limits.memoryBytes(), used.memory());
@@ -68,13 +64,31 @@ final class TenantTable {
         }
     }
 
+    /** Makes sure that something may be kept on disk beside the sessions; their row is locked as in {@link #checkRoom}. */
+    static void checkDisk(Handle handle, SessionKey key) {
+        TenantLimits limits = lock(handle, key);
+        if (limits.diskBytes().isPresent()) {
+            long used = used(handle, key).disk();
+            check("disk_bytes", "bytes of disk", used, limits.diskBytes(), used);
+        }
+    }
+
+    private static TenantLimits lock(Handle handle, SessionKey key) {
+        return handle.createQuery("SELECT " + LIMITS + " FROM tenants WHERE id = :id FOR UPDATE")
+                .bind("id", key.tenant())
+                .map(TenantTable::row)
+                .findOne()
+                .orElseThrow(() -> SandboxException.notFound("there is no tenant " + key.tenant()));
+    }
+
     static List<TenantUsage> usage(Handle handle) {
         return handle.createQuery("""
                         SELECT tenants.id, count(sessions.id) AS sessions,
                             count(*) FILTER (WHERE state IN (LIVE)) AS live,
                             coalesce(sum(memory_bytes) FILTER (WHERE state IN (LIVE)), 0) AS memory,
-                            coalesce(sum(disk_bytes), 0) AS disk
-                        FROM tenants LEFT JOIN sessions ON tenant = tenants.id AND state <> 'destroyed'
+                            coalesce(sum(disk_bytes), 0) + (SELECT coalesce(sum(disk_bytes), 0) FROM kept_checkpoints
+                             WHERE kept_checkpoints.tenant = tenants.id) AS disk
+                        FROM tenants LEFT JOIN sessions ON sessions.tenant = tenants.id AND state <> 'destroyed'
                         GROUP BY tenants.id ORDER BY tenants.id""".replace("LIVE", SessionState.names(SessionState.LIVE)))
                 .map((row, context) -> new TenantUsage(
                         row.getString("id"),
@@ -91,7 +105,8 @@ final class TenantTable {
         return handle.createQuery("""
                         SELECT count(*) FILTER (WHERE state IN (LIVE)) AS live,
                             coalesce(sum(memory_bytes) FILTER (WHERE state IN (LIVE)), 0) AS memory,
-                            coalesce(sum(disk_bytes), 0) AS disk,
+                            coalesce(sum(disk_bytes), 0) + (SELECT coalesce(sum(disk_bytes), 0) FROM kept_checkpoints
+                             WHERE tenant = :tenant) AS disk,
                             (SELECT count(*) FROM sandboxes
                              WHERE tenant = :tenant AND created_at > now() - interval '1 minute') AS created
                         FROM sessions WHERE tenant = :tenant AND id <> :id AND state <> 'destroyed'""".replace("LIVE", SessionState.names(SessionState.LIVE)))
@@ -112,11 +127,14 @@ final class TenantTable {
         }
     }
 
-    /** The tenant's sessions that are up and were not used for a while, the least recently used first. */
+    /**
+     * The tenant's sessions that are up and were not used for a while, the least recently used first. Without those that
+     * were made to be up for a certain time.
+     */
     static List<SessionKey> idle(Handle handle, String tenant) {
         return handle.createQuery("""
                         SELECT id FROM sessions
-                        WHERE tenant = :tenant AND state = 'active' AND NOT pinned
+                        WHERE tenant = :tenant AND state = 'active' AND NOT pinned AND expiry_after IS NULL
                           AND NOT EXISTS (SELECT FROM jobs WHERE jobs.tenant = sessions.tenant
                                           AND jobs.session = sessions.id AND jobs.state = 'running')
                         ORDER BY last_activity_at LIMIT 100""")

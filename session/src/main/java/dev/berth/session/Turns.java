@@ -2,6 +2,7 @@ package dev.berth.session;
 
 import dev.berth.sandbox.Checkpoint;
 import dev.berth.sandbox.CheckpointId;
+import dev.berth.sandbox.Sandbox;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.session.CheckpointTable.Entry;
 import java.time.Instant;
@@ -28,7 +29,7 @@ public final class Turns {
                     .bind("id", key.id())
                     .execute();
             EventLog.append(handle, key, SessionEvent.of("turn.begin").by(actor));
-            return SessionTable.find(handle, key).orElseThrow(() -> unknown(key));
+            return SessionTable.find(handle, key).orElseThrow(() -> Sessions.unknown(key));
         });
         parts.signals().tell(EventLog.topic(key));
         return begun;
@@ -120,7 +121,7 @@ public final class Turns {
                 .toList();
     }
 
-    /** A checkpoint to start from or to compare with, until it is closed. */
+    /** A checkpoint to start from or to compare with, until it is closed, which never fails. */
     public interface Point extends AutoCloseable {
         CheckpointId id();
 
@@ -132,22 +133,31 @@ public final class Turns {
     public Point point(Session session, OptionalInt turn) {
         SessionKey key = session.key();
         try (Custody custody = parts.custody(key)) {
-            SessionInfo row = custody.row().orElseThrow(() -> unknown(key));
+            SessionInfo row = custody.row().orElseThrow(() -> Sessions.unknown(key));
             Optional<CheckpointId> kept = turn.isEmpty()
                     ? Optional.empty()
                     : before(custody, row, turn.getAsInt()).flatMap(Entry::id);
-            return kept.<Point>map(id -> () -> id).orElseGet(() -> passing(custody, row, session));
+            return kept.<Point>map(id -> () -> id).orElseGet(() -> passing(custody, row, session.sandbox()));
+        }
+    }
+
+    /** The files of a session as they are now, whether it is up, paused or stopped; none if it has to be brought up first. */
+    Optional<Point> now(SessionKey key) {
+        try (Custody custody = parts.custody(key)) {
+            Optional<SessionInfo> row = custody.row().filter(it -> Checkpoints.HAVE_FILES.contains(it.state()));
+            return row.flatMap(it -> parts.provider().find(it.sandboxId()))
+                    .map(sandbox -> passing(custody, row.get(), sandbox));
         }
     }
 
     /** One that is removed after use. Its row keeps it from being taken for a leftover; a negative turn is none. */
-    private Point passing(Custody custody, SessionInfo row, Session session) {
+    private Point passing(Custody custody, SessionInfo row, Sandbox sandbox) {
         int number = -1 - (int) (row.lastEvent() % Integer.MAX_VALUE);
         custody.query(handle -> {
             CheckpointTable.begin(handle, row.key(), number, "fork");
             return number;
         });
-        CheckpointId id = session.sandbox().checkpoint("fork").id();
+        CheckpointId id = sandbox.checkpoint("fork").id();
         custody.query(handle -> {
             CheckpointTable.taken(handle, row.key(), number, id);
             return EventLog.append(
@@ -161,11 +171,16 @@ public final class Turns {
 
             @Override
             public void close() {
-                parts.provider().deleteCheckpoint(id);
-                parts.database().query(handle -> {
-                    CheckpointTable.remove(handle, row.key(), number);
-                    return number;
-                });
+                try {
+                    Checkpoints.deleteAt(parts, id);
+                    parts.database().query(handle -> {
+                        CheckpointTable.remove(handle, row.key(), number);
+                        return number;
+                    });
+                } catch (RuntimeException e) {
+                    // What was made of it is made. The next settlement finds what is left of this.
+                    parts.journal().trouble(row.key(), SessionEvent.of("checkpoint.delete.failed"), e);
+                }
             }
         };
     }
@@ -204,6 +219,7 @@ public final class Turns {
             if (point.isEmpty()) {
                 return row;
             }
+            live.interrupted();
             live.sandbox().rollback(point.get());
             SessionEvent event = SessionEvent.of("session.rollback").by(actor).with("turn", turn);
             custody.query(handle -> EventLog.append(handle, key, event));
@@ -217,15 +233,11 @@ public final class Turns {
      * a rollback would start what its row says is stopped.
      */
     private static SessionInfo requireUp(Custody custody) {
-        SessionInfo row = custody.row().orElseThrow(() -> unknown(custody.key()));
+        SessionInfo row = custody.row().orElseThrow(() -> Sessions.unknown(custody.key()));
         if (row.state() != SessionState.ACTIVE) {
             throw SandboxException.conflict(
                     "session " + row.key() + " is " + row.state() + " since a moment ago; try again");
         }
         return row;
-    }
-
-    private static SandboxException unknown(SessionKey key) {
-        return SandboxException.notFound("there is no session " + key);
     }
 }

@@ -1,5 +1,6 @@
 package dev.berth.session;
 
+import dev.berth.sandbox.Account;
 import dev.berth.sandbox.Change;
 import dev.berth.sandbox.Checkpoint;
 import dev.berth.sandbox.CheckpointId;
@@ -266,7 +267,7 @@ final class DirectorySandbox implements Sandbox {
     public Usage usage() {
         try (var files = Files.walk(box.resolve("home"))) {
             long bytes = files.mapToLong(file -> file.toFile().length()).sum();
-            return new Usage(0, 0, Duration.ZERO, bytes);
+            return new Usage(0, 0, Duration.ZERO, bytes, 0);
         } catch (IOException e) {
             throw gone();
         }
@@ -282,6 +283,26 @@ final class DirectorySandbox implements Sandbox {
     @Override
     public SandboxFiles files() {
         throw unsupported("files to be used from outside");
+    }
+
+    @Override
+    public String defaultUser() {
+        throw unsupported("users");
+    }
+
+    @Override
+    public Account account(String user) {
+        throw unsupported("users");
+    }
+
+    @Override
+    public Optional<String> userName(int uid) {
+        throw unsupported("users");
+    }
+
+    @Override
+    public Optional<String> groupName(int gid) {
+        throw unsupported("groups");
     }
 
     @Override

@@ -68,6 +68,19 @@ class TenantLimitsTest {
     }
 
     @Test
+    void noRoomIsMadeForASessionThatIsThereAlready() {
+        server.sessions().tenant("there", TenantLimits.DEFAULT.withLive(1));
+        SessionKey paused = SessionKey.of("there", "paused");
+        server.sessions().create(paused, SPEC).close();
+        server.sessions().pause(paused);
+        resolve("there", "up").close();
+        assertFails(ErrorCode.CONFLICT, () -> server.sessions().create(paused, SPEC));
+        assertThat(state("there", "up")).isEqualTo(SessionState.ACTIVE);
+        server.sessions().tenant("there", STRICT.withLive(1));
+        assertFails(ErrorCode.CONFLICT, () -> server.sessions().create(paused, SPEC));
+    }
+
+    @Test
     void whenAllAreInUseThereIsNoRoom() {
         server.sessions().tenant("busy", TenantLimits.DEFAULT.withLive(1));
         try (Session used = resolve("busy", "used")) {
