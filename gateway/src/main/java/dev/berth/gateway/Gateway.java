@@ -16,6 +16,7 @@ import dev.berth.gateway.agent.AgentsConfig;
 import dev.berth.gateway.agent.PromptApi;
 import dev.berth.gateway.api.ArtifactApi;
 import dev.berth.gateway.api.Calls;
+import dev.berth.gateway.api.CheckpointApi;
 import dev.berth.gateway.api.ConfigApi;
 import dev.berth.gateway.api.EventApi;
 import dev.berth.gateway.api.FileApi;
@@ -44,6 +45,12 @@ import dev.berth.gateway.config.Resealing;
 import dev.berth.gateway.config.SandboxConfigs;
 import dev.berth.gateway.config.SealedColumn;
 import dev.berth.gateway.config.Sealer;
+import dev.berth.gateway.e2b.Egress;
+import dev.berth.gateway.e2b.TransformBook;
+import dev.berth.gateway.e2b.TransformTable;
+import dev.berth.gateway.e2b.Transforms;
+import dev.berth.gateway.e2b.VolumeBook;
+import dev.berth.gateway.e2b.template.TemplateOwners;
 import dev.berth.gateway.egress.Networks;
 import dev.berth.gateway.egress.Outbound;
 import dev.berth.gateway.egress.RunningCalls;
@@ -85,6 +92,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -102,6 +110,7 @@ public final class Gateway implements AutoCloseable {
     private final Sessions sessions;
     private final Terminals terminals;
     private final PreviewHandler previews;
+    private final Optional<E2bSurface> e2b;
     private final ApiKeys keys;
     private final McpTransport mcp;
     private final Jobs jobs;
@@ -119,6 +128,7 @@ public final class Gateway implements AutoCloseable {
             Sessions sessions,
             Terminals terminals,
             PreviewHandler previews,
+            Optional<E2bSurface> e2b,
             ApiKeys keys,
             McpTransport mcp,
             Jobs jobs,
@@ -134,6 +144,7 @@ public final class Gateway implements AutoCloseable {
         this.sessions = sessions;
         this.terminals = terminals;
         this.previews = previews;
+        this.e2b = e2b;
         this.keys = keys;
         this.mcp = mcp;
         this.jobs = jobs;
@@ -183,7 +194,8 @@ public final class Gateway implements AutoCloseable {
         Webhooks webhooks = new Webhooks(database, sealer, config.features().webhooks());
         Jobs jobs = Jobs.open(config.features().jobs(), sessions, provider, database, new JobEnds(artifacts, webhooks));
         JobApi jobApi = new JobApi(calls, runner, jobs);
-        SecretBook book = new SessionSecrets(secrets);
+        TransformTable headers = new TransformTable(database, sealer);
+        SecretBook book = new TransformBook(new SessionSecrets(secrets), headers, secrets, random);
         Networks networks = new Networks(
                 provider.name(),
                 provider.capabilities(),
@@ -217,9 +229,11 @@ public final class Gateway implements AutoCloseable {
                 uploads,
                 config.tools(),
                 config.server().heartbeat());
+        TemplateOwners owners = new TemplateOwners(database);
         Map<String, Endpoint> endpoints = new HashMap<>();
         endpoints.putAll(new ServerApi(database, provider, meters, contract).endpoints());
-        endpoints.putAll(new SessionApi(sessions, artifacts, networks).endpoints());
+        endpoints.putAll(new SessionApi(sessions, artifacts, networks, owners).endpoints());
+        endpoints.putAll(new CheckpointApi(sessions).endpoints());
         endpoints.putAll(events.endpoints());
         endpoints.putAll(terminalApi.endpoints());
         endpoints.putAll(new PreviewApi(sessions).endpoints());
@@ -227,7 +241,8 @@ public final class Gateway implements AutoCloseable {
         endpoints.putAll(new FileApi(calls).endpoints());
         endpoints.putAll(new ArtifactApi(artifacts, sessions).endpoints());
         endpoints.putAll(new UploadApi(calls, uploads).endpoints());
-        endpoints.putAll(new ToolApi(calls, runner, configs, skills, jobApi, contract, config.tools()).endpoints());
+        endpoints.putAll(
+                new ToolApi(calls, runner, configs, skills, jobApi, contract, owners, config.tools()).endpoints());
         endpoints.putAll(new ConfigApi(configs, sessions, contract, provider.name(), networks).endpoints());
         endpoints.putAll(new SkillApi(skills).endpoints());
         endpoints.putAll(jobApi.endpoints());
@@ -267,9 +282,34 @@ public final class Gateway implements AutoCloseable {
         RateLimits rates = new RateLimits(config.requestsPerSecond(), config.requestBurst());
         Admission admission = new Admission(who, rates);
         PreviewHandler previews = new PreviewHandler(sessions, admission, contract, meters);
-        HttpServer server =
-                HttpServer.start(config.server(), contract, endpoints, sockets, admission, previews, meters);
-        outbound.listening(server.port());
+        Optional<E2bSurface> e2b = config.features()
+                .e2b()
+                .map(served -> E2bSurface.open(
+                        served,
+                        config,
+                        sessions,
+                        admission,
+                        provider.templates(),
+                        database,
+                        new Egress(
+                                networks, provider.capabilities(), served.internet(), new Transforms(headers, secrets)),
+                        secrets,
+                        new VolumeBook(database, provider),
+                        previews,
+                        meters));
+        HttpServer server = HttpServer.start(
+                e2b.isPresent() ? config.server().forE2b() : config.server(),
+                contract,
+                endpoints,
+                sockets,
+                admission,
+                e2b.map(E2bSurface::handler).orElse(previews),
+                e2b.map(it -> it.names().port()),
+                meters);
+        outbound.listening(Stream.concat(
+                        Stream.of(server.port()),
+                        e2b.stream().map(it -> it.names().port().port()))
+                .toList());
         ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(
                 Thread.ofPlatform().daemon().name("gateway").factory());
         var _ = housekeeping.scheduleWithFixedDelay(outputs::sweep, 1, 10, TimeUnit.MINUTES);
@@ -280,12 +320,19 @@ public final class Gateway implements AutoCloseable {
         every(housekeeping, Duration.ofMinutes(10), "MCP sessions", mcp::sweep);
         every(housekeeping, Duration.ofMinutes(10), "artifacts", artifacts::sweep);
         every(housekeeping, Duration.ofHours(6), "content of artifacts", artifacts::sweepContent);
+        e2b.ifPresent(it -> every(housekeeping, Duration.ofMinutes(10), "templates", it::sweep));
+        e2b.ifPresent(it -> every(
+                housekeeping,
+                Duration.ofDays(1),
+                "the certificate of names",
+                it.names().port()::renew));
         Thread resealer = Thread.ofVirtual().name("reseal").start(() -> reseal(resealing));
         return new Gateway(
                 server,
                 sessions,
                 terminals,
                 previews,
+                e2b,
                 keys,
                 mcp,
                 jobs,
@@ -319,7 +366,7 @@ public final class Gateway implements AutoCloseable {
     private static List<SealedColumn> sealed(List<SealedColumn> byOthers) {
         return Stream.of(
                         byOthers,
-                        List.of(SandboxConfigs.SEALED, Webhooks.SEALED, Idempotency.SEALED),
+                        List.of(SandboxConfigs.SEALED, Webhooks.SEALED, Idempotency.SEALED, TransformTable.SEALED),
                         Approvals.SEALED,
                         Secrets.SEALED)
                 .flatMap(List::stream)
@@ -354,6 +401,11 @@ public final class Gateway implements AutoCloseable {
         return server.port();
     }
 
+    /** What names of ports of E2B's sandboxes end with, if E2B's clients are served. */
+    public Optional<String> domain() {
+        return e2b.map(it -> it.names().domain());
+    }
+
     public ApiKeys keys() {
         return keys;
     }
@@ -378,6 +430,7 @@ public final class Gateway implements AutoCloseable {
         sessions.signals().close(); // or the server would wait for those who only watch
         mcp.close();
         previews.close();
+        e2b.ifPresent(E2bSurface::close);
         server.close();
         terminals.close();
         housekeeping.shutdownNow();

@@ -4,6 +4,7 @@ import dev.berth.gateway.agent.AgentsConfig;
 import dev.berth.gateway.auth.OidcConfig;
 import dev.berth.gateway.channel.ChannelsConfig;
 import dev.berth.gateway.config.SealedColumn;
+import dev.berth.gateway.e2b.E2bConfig;
 import dev.berth.gateway.egress.OutboundConfig;
 import dev.berth.gateway.http.ServerConfig;
 import dev.berth.gateway.webhook.WebhooksConfig;
@@ -46,6 +47,7 @@ public record GatewayConfig(
      * @param agents which agents sessions have that nobody chose another one for
      * @param channels where people talk to them
      * @param sealed what others have sealed with the keys of this
+     * @param e2b how E2B's clients are served, if they are
      */
     public record Features(
             ToolSettings tools,
@@ -57,7 +59,8 @@ public record GatewayConfig(
             OutboundConfig outbound,
             AgentsConfig agents,
             ChannelsConfig channels,
-            List<SealedColumn> sealed) {}
+            List<SealedColumn> sealed,
+            Optional<E2bConfig> e2b) {}
 
     public static final Duration APPROVAL_PATIENCE = Duration.ofMinutes(10);
 
@@ -78,7 +81,8 @@ public record GatewayConfig(
                 OutboundConfig.DEFAULT,
                 AgentsConfig.DEFAULT,
                 ChannelsConfig.DEFAULT,
-                List.of());
+                List.of(),
+                Optional.empty());
         return new GatewayConfig(server, data, adminKey, sealingKeys, 0, 0, Optional.empty(), usual);
     }
 
@@ -116,7 +120,8 @@ public record GatewayConfig(
                 features.outbound,
                 features.agents,
                 features.channels,
-                features.sealed));
+                features.sealed,
+                features.e2b));
     }
 
     public GatewayConfig withArtifacts(ArtifactsConfig kept) {
@@ -130,7 +135,8 @@ public record GatewayConfig(
                 features.outbound,
                 features.agents,
                 features.channels,
-                features.sealed));
+                features.sealed,
+                features.e2b));
     }
 
     public GatewayConfig withJobs(JobsConfig jobs) {
@@ -144,7 +150,8 @@ public record GatewayConfig(
                 features.outbound,
                 features.agents,
                 features.channels,
-                features.sealed));
+                features.sealed,
+                features.e2b));
     }
 
     public GatewayConfig withWebhooks(WebhooksConfig webhooks) {
@@ -158,7 +165,8 @@ public record GatewayConfig(
                 features.outbound,
                 features.agents,
                 features.channels,
-                features.sealed));
+                features.sealed,
+                features.e2b));
     }
 
     public GatewayConfig withApprovalPatience(Duration patience) {
@@ -172,7 +180,8 @@ public record GatewayConfig(
                 features.outbound,
                 features.agents,
                 features.channels,
-                features.sealed));
+                features.sealed,
+                features.e2b));
     }
 
     public GatewayConfig withPlainSecrets(List<Domain> hosts) {
@@ -186,7 +195,8 @@ public record GatewayConfig(
                 features.outbound,
                 features.agents,
                 features.channels,
-                features.sealed));
+                features.sealed,
+                features.e2b));
     }
 
     public GatewayConfig withOutbound(OutboundConfig outbound) {
@@ -200,7 +210,8 @@ public record GatewayConfig(
                 outbound,
                 features.agents,
                 features.channels,
-                features.sealed));
+                features.sealed,
+                features.e2b));
     }
 
     public GatewayConfig withAgents(AgentsConfig agents) {
@@ -214,7 +225,8 @@ public record GatewayConfig(
                 features.outbound,
                 agents,
                 features.channels,
-                features.sealed));
+                features.sealed,
+                features.e2b));
     }
 
     /** @param sealed what channels of other modules keep in the database, sealed with {@link Gateway#sealer} */
@@ -229,7 +241,23 @@ public record GatewayConfig(
                 features.outbound,
                 features.agents,
                 channels,
-                List.copyOf(sealed)));
+                List.copyOf(sealed),
+                features.e2b));
+    }
+
+    public GatewayConfig withE2b(Optional<E2bConfig> served) {
+        return with(new Features(
+                features.tools,
+                features.artifacts,
+                features.jobs,
+                features.webhooks,
+                features.approvalPatience,
+                features.plainSecrets,
+                features.outbound,
+                features.agents,
+                features.channels,
+                features.sealed,
+                served));
     }
 
     private GatewayConfig with(Features changed) {

@@ -162,6 +162,28 @@ class AccessTest {
     }
 
     @Test
+    void aKeyLooksAsE2bsClientsWantItIfItIsAskedFor() {
+        var made = berth.post(acme, "/v1/keys", "{\"name\":\"app\",\"form\":\"e2b\"}")
+                .json();
+        assertThat(made.path("key").asString()).matches("e2b_[0-9a-f]{40}");
+        assertThat(berth.get(made.path("key").asString(), "/v1/keys").status()).isEqualTo(200);
+        String rotate = "/v1/keys/" + made.path("info").path("id").asString() + "/rotate";
+        assertThat(berth.post(acme, rotate, "{\"form\":\"e2b\"}")
+                        .json()
+                        .path("key")
+                        .asString())
+                .matches("e2b_[0-9a-f]{40}");
+        assertThat(berth.post(acme, "/v1/keys", "{\"name\":\"app\",\"form\":\"other\"}")
+                        .status())
+                .isEqualTo(400);
+        assertThat(berth.post(TestingBerth.ADMIN, "/v1/admin/tenants/acme/keys", "{\"name\":\"a\",\"form\":\"e2b\"}")
+                        .json()
+                        .path("key")
+                        .asString())
+                .startsWith("e2b_");
+    }
+
+    @Test
     void theOperatorMakesTenantsWithLimitsAndKeys() {
         assertThat(berth.send(TestingBerth.ADMIN, "PUT", "/v1/admin/tenants/fresh", "{\"live\":3}")
                         .json()

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.gateway.TestingBerth.Reply;
 import dev.berth.sandbox.Command;
-import dev.berth.sandbox.RunningCommand;
 import dev.berth.session.Session;
 import dev.berth.session.SessionKey;
 import dev.berth.session.SessionState;
@@ -68,20 +67,8 @@ class PreviewTest {
         berth.close();
     }
 
-    /** Starts the server of these tests in a session. */
     private static void serve(String name) throws IOException {
-        try (InputStream script = PreviewTest.class.getResourceAsStream("preview_server.py");
-                Session session = berth.sessions().resolve(SessionKey.of("acme", name))) {
-            session.sandbox().files().write("preview_server.py", script);
-            listen(session, Command.of("python3", "preview_server.py"), "ready");
-        }
-    }
-
-    private static void listen(Session session, Command command, String sign) throws IOException {
-        try (RunningCommand server = session.sandbox().start(command)) {
-            BufferedReader said = new BufferedReader(new InputStreamReader(server.stdout(), UTF_8));
-            assertThat(said.readLine()).contains(sign);
-        }
+        PreviewServer.start(berth, SessionKey.of("acme", name));
     }
 
     private static HttpRequest.Builder request(String path) {
@@ -151,7 +138,7 @@ class PreviewTest {
             session.sandbox()
                     .files()
                     .write("site/index.html", new java.io.ByteArrayInputStream("hello".getBytes(UTF_8)));
-            listen(
+            PreviewServer.listen(
                     session,
                     Command.of("python3", "-u", "-m", "http.server", "--directory", "site", "8080"),
                     "Serving HTTP");

@@ -1,6 +1,7 @@
 package dev.berth.gateway;
 
 import dev.berth.gateway.auth.Scope;
+import dev.berth.gateway.e2b.E2bConfig;
 import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.ServerConfig;
 import dev.berth.gateway.webhook.WebhooksConfig;
@@ -64,7 +65,8 @@ public final class TestingBerth implements AutoCloseable {
         config = changes.apply(GatewayConfig.of(ServerConfig.onLoopback(0), machine.data(), ADMIN, new byte[32])
                 .withWebhooks(WebhooksConfig.DEFAULT
                         .withPrivateAddresses(true)
-                        .withRetries(Duration.ofMillis(50), Duration.ofHours(24))));
+                        .withRetries(Duration.ofMillis(50), Duration.ofHours(24)))
+                .withE2b(Optional.of(E2bConfig.of("of these tests".getBytes(StandardCharsets.UTF_8)))));
         sessions = openSessions();
         gateway = openGateway();
     }
@@ -107,6 +109,11 @@ public final class TestingBerth implements AutoCloseable {
 
     public String url() {
         return "http://127.0.0.1:" + gateway.port();
+    }
+
+    /** What names of ports end with. */
+    public String domain() {
+        return gateway.domain().orElseThrow();
     }
 
     /** A tenant with a key that may do everything. */

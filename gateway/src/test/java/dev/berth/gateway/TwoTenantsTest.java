@@ -54,6 +54,9 @@ class TwoTenantsTest {
             "webhook_id",
             "artifact_id",
             "run_id",
+            "checkpoint_id",
+            "checkpoint",
+            "after_checkpoint",
             "secret");
 
     /** Parameters that do not. */
@@ -63,7 +66,8 @@ class TwoTenantsTest {
                             + " max_results fixed_strings multiline exclude include_hidden sort_by files description"
                             + " config scopes expires_in_seconds overlap_seconds state usage template limits idle pinned"
                             + " keep_checkpoints turn after follow permission_mode decision reason background url events cols rows watch terminal port wake before"
-                            + " value bindings prefix network mode allow secrets caps text person runtime model instructions")
+                            + " value bindings prefix network mode allow secrets caps text person runtime model instructions metadata"
+                            + " expiry expires_in deny form")
                     .split(" "));
 
     /** A right body of each operation that takes one, without ids. */
@@ -94,6 +98,7 @@ class TwoTenantsTest {
             Map.entry("makeCheckpoint", "{}"),
             Map.entry("rollbackSession", "{\"turn\":0}"),
             Map.entry("forkSession", "{}"),
+            Map.entry("keepCheckpoint", "{\"session_id\":\"shared\"}"),
             Map.entry("makeKey", "{\"name\":\"broken\"}"),
             Map.entry("rotateKey", "{\"overlap_seconds\":0}"),
             Map.entry("putTenant", "{\"live\":0}"),
@@ -169,6 +174,10 @@ class TwoTenantsTest {
                 .path("info")
                 .path("id")
                 .asString();
+        String kept = good(berth.post(
+                        key, "/v1/checkpoints", "{\"session_id\":\"" + SHARED + "\",\"name\":\"" + called + "\"}"))
+                .path("checkpoint_id")
+                .asString();
         return new Tenant(
                 name,
                 key,
@@ -181,6 +190,9 @@ class TwoTenantsTest {
                         Map.entry("sandbox", List.of(config, called)),
                         Map.entry("skill", List.of(called)),
                         Map.entry("output_id", List.of(output)),
+                        Map.entry("checkpoint_id", List.of(kept)),
+                        Map.entry("checkpoint", List.of(kept, called)),
+                        Map.entry("after_checkpoint", List.of(kept)),
                         Map.entry("approval_id", List.of(approval(key))),
                         Map.entry("port", List.of("8000")),
                         Map.entry("job_id", List.of(job(key))),

@@ -21,7 +21,8 @@ public final class KeyApi {
     record NewKey(
             String name,
             @Nullable List<String> scopes,
-            @Nullable Long expiresInSeconds) {}
+            @Nullable Long expiresInSeconds,
+            @Nullable String form) {}
 
     private final ApiKeys keys;
 
@@ -57,7 +58,7 @@ public final class KeyApi {
         scopes.forEach(exchange.caller()::require);
         Optional<Instant> expires = Optional.ofNullable(wanted.expiresInSeconds())
                 .map(s -> Instant.now().plusSeconds(s));
-        return Answer.created(keys.make(tenant, wanted.name(), scopes, expires));
+        return Answer.created(keys.make(tenant, wanted.name(), scopes, expires, form(wanted.form())));
     }
 
     private Answer revoke(Exchange exchange, String tenant) {
@@ -69,6 +70,14 @@ public final class KeyApi {
         Duration overlap = exchange.body().has("overlap_seconds")
                 ? Duration.ofSeconds(exchange.body().path("overlap_seconds").asLong())
                 : OVERLAP;
-        return Answer.created(keys.rotate(tenant, exchange.path("key_id"), overlap));
+        return Answer.created(keys.rotate(
+                tenant,
+                exchange.path("key_id"),
+                overlap,
+                form(exchange.body().path("form").asString(null))));
+    }
+
+    private static ApiKeys.Form form(@Nullable String name) {
+        return name == null ? ApiKeys.Form.BERTH : ApiKeys.Form.parse(name);
     }
 }

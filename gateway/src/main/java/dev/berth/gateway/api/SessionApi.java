@@ -2,6 +2,7 @@ package dev.berth.gateway.api;
 
 import dev.berth.gateway.auth.Caller;
 import dev.berth.gateway.auth.Scope;
+import dev.berth.gateway.e2b.template.TemplateOwners;
 import dev.berth.gateway.egress.NetworkJson;
 import dev.berth.gateway.egress.Networks;
 import dev.berth.gateway.http.Answer;
@@ -10,7 +11,9 @@ import dev.berth.gateway.http.Exchange;
 import dev.berth.sandbox.Limits;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.Usage;
+import dev.berth.session.Expiry;
 import dev.berth.session.IdlePolicy;
+import dev.berth.session.KeptCheckpoint;
 import dev.berth.session.Loss;
 import dev.berth.session.PermissionMode;
 import dev.berth.session.Session;
@@ -42,11 +45,13 @@ public final class SessionApi {
     private final Sessions sessions;
     private final Artifacts artifacts;
     private final Networks networks;
+    private final TemplateOwners owners;
 
-    public SessionApi(Sessions sessions, Artifacts artifacts, Networks networks) {
+    public SessionApi(Sessions sessions, Artifacts artifacts, Networks networks, TemplateOwners owners) {
         this.sessions = sessions;
         this.artifacts = artifacts;
         this.networks = networks;
+        this.owners = owners;
     }
 
     public Map<String, Endpoint> endpoints() {
@@ -181,6 +186,9 @@ public final class SessionApi {
                         "pids", limits.pids()));
         shown.put("network", NetworkJson.show(info.network()));
         shown.put("idle", show(info.idle()));
+        shown.put("metadata", info.metadata());
+        info.expiry().ifPresent(expiry -> shown.put("expiry", show(expiry)));
+        info.expiresAt().ifPresent(end -> shown.put("expires_at", end));
         shown.put("disk", info.diskBytes());
         if (usage) {
             sessions.usage(info.key()).ifPresent(used -> shown.put("usage", show(used)));
@@ -191,6 +199,11 @@ public final class SessionApi {
         shown.put("created_at", info.times().createdAt());
         shown.put("last_used_at", info.times().lastActivityAt());
         return shown;
+    }
+
+    private static Map<String, Object> show(Expiry expiry) {
+        return Map.of(
+                "after", expiry.after().toMillis() / 1e3, "then", expiry.then().toString());
     }
 
     private static Map<String, Object> show(Usage used) {
@@ -218,9 +231,15 @@ public final class SessionApi {
         String id = SandboxApi.optional(body, "session_id")
                 .orElseGet(() -> UUID.randomUUID().toString());
         SessionKey key = key(exchange.caller(), SandboxApi.optional(body, "tenant_id"), id);
-        boolean there =
-                sessions.find(key).filter(info -> THERE.contains(info.state())).isPresent();
-        try (Session session = sessions.resolve(key, spec(key, body))) {
+        Optional<KeptCheckpoint> checkpoint = SandboxApi.optional(body, "checkpoint")
+                .map(name -> sessions.checkpoints().find(key.tenant(), name).orElseThrow(CheckpointApi::unknown));
+        boolean there = checkpoint.isEmpty()
+                && sessions.find(key)
+                        .filter(info -> THERE.contains(info.state()))
+                        .isPresent();
+        SessionSpec spec = spec(key, body, checkpoint.map(from -> from.over(sessions.spec())));
+        try (Session session =
+                checkpoint.isPresent() ? sessions.create(key, spec, checkpoint.get()) : sessions.resolve(key, spec)) {
             if (!there && body.path("pinned").asBoolean(false)) {
                 sessions.pin(session.key(), true);
             }
@@ -232,13 +251,14 @@ public final class SessionApi {
         return there ? Answer.ok(shown) : Answer.created(shown);
     }
 
-    private SessionSpec spec(SessionKey key, ObjectNode body) {
-        SessionSpec spec = sessions.spec();
+    private SessionSpec spec(SessionKey key, ObjectNode body, Optional<SessionSpec> like) {
+        SessionSpec spec = like.orElseGet(sessions::spec);
         if (body.has("network")) {
             spec = spec.withNetwork(networks.read(key.tenant(), body.path("network"), "network."));
         }
         if (body.has("template")) {
-            spec = spec.withTemplate(body.path("template").asString());
+            spec = owners.checked(
+                    key.tenant(), spec.withTemplate(body.path("template").asString()));
         }
         if (body.has("env")) {
             spec = spec.withEnv(SandboxApi.env(body));
@@ -246,8 +266,32 @@ public final class SessionApi {
         if (body.has("keep_checkpoints")) {
             spec = spec.withAutoCheckpoints(body.path("keep_checkpoints").asInt());
         }
+        if (body.has("metadata")) {
+            spec = spec.withMetadata(strings(body.path("metadata")));
+        }
+        if (body.has("expiry")) {
+            spec = spec.withExpiry(expiry(body.path("expiry"), false));
+        }
         return spec.withLimits(limits(spec.limits(), body.path("limits")))
                 .withIdle(idle(spec.idle(), body.path("idle")));
+    }
+
+    private static Map<String, String> strings(JsonNode object) {
+        Map<String, String> all = new HashMap<>();
+        object.properties()
+                .forEach(entry -> all.put(entry.getKey(), entry.getValue().asString()));
+        return all;
+    }
+
+    private static Expiry expiry(JsonNode wanted, boolean wakesOnTraffic) {
+        return new Expiry(
+                seconds(wanted.path("after")),
+                Expiry.Then.parse(wanted.path("then").asString()),
+                wakesOnTraffic);
+    }
+
+    private static Duration seconds(JsonNode number) {
+        return Duration.ofMillis(Math.round(number.asDouble() * 1000));
     }
 
     private static Limits limits(Limits before, JsonNode wanted) {
@@ -270,9 +314,7 @@ public final class SessionApi {
         if (!wanted.has(step)) {
             return before;
         }
-        return wanted.path(step).isNull()
-                ? Optional.empty()
-                : Optional.of(Duration.ofMillis(Math.round(wanted.path(step).asDouble() * 1000)));
+        return wanted.path(step).isNull() ? Optional.empty() : Optional.of(seconds(wanted.path(step)));
     }
 
     private Answer change(Exchange exchange) {
@@ -283,6 +325,14 @@ public final class SessionApi {
         }
         if (body.has("idle")) {
             sessions.idle(info.key(), idle(info.idle(), body.path("idle")));
+        }
+        if (body.has("expiry")) {
+            boolean wakes = info.expiry().map(Expiry::wakesOnTraffic).orElse(false);
+            JsonNode wanted = body.path("expiry");
+            sessions.expiry(info.key(), wanted.isNull() ? Optional.empty() : Optional.of(expiry(wanted, wakes)));
+        }
+        if (body.has("expires_in")) {
+            sessions.expire(info.key(), seconds(body.path("expires_in")));
         }
         if (body.has("permission_mode")) {
             PermissionMode wanted = mode(exchange);

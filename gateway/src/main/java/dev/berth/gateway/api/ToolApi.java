@@ -7,6 +7,7 @@ import dev.berth.gateway.api.Calls.Outcome;
 import dev.berth.gateway.auth.Caller;
 import dev.berth.gateway.config.SandboxConfigs;
 import dev.berth.gateway.config.SandboxConfigs.Stored;
+import dev.berth.gateway.e2b.template.TemplateOwners;
 import dev.berth.gateway.http.Answer;
 import dev.berth.gateway.http.Contract;
 import dev.berth.gateway.http.Endpoint;
@@ -68,6 +69,7 @@ public final class ToolApi {
             ErrorCode.TIMEOUT,
             ErrorCode.UNSUPPORTED);
 
+    private final TemplateOwners owners;
     private final Calls calls;
     private final Runner runner;
     private final SandboxConfigs configs;
@@ -84,7 +86,9 @@ public final class ToolApi {
             Skills skills,
             JobApi jobs,
             Contract contract,
+            TemplateOwners owners,
             ToolSettings settings) {
+        this.owners = owners;
         this.skills = skills;
         this.jobs = jobs;
         this.calls = calls;
@@ -204,8 +208,9 @@ public final class ToolApi {
             Optional<SessionKey> key,
             Optional<Stored> config,
             ObjectNode input) {
-        SessionSpec spec =
-                config.map(stored -> stored.config().spec(calls.defaults())).orElse(calls.defaults());
+        SessionSpec spec = config.map(
+                        stored -> owners.checked(tenant, stored.config().spec(calls.defaults())))
+                .orElse(calls.defaults());
         Terms terms = new Terms(
                 config.map(stored -> stored.config().tools(settings)).orElse(settings),
                 exchange.body().path("changes").asBoolean(false),

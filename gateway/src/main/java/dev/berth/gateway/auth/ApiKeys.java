@@ -31,6 +31,30 @@ public final class ApiKeys implements Authenticator {
     /** In every key, so that scanners for leaked secrets know what they found. */
     public static final String PREFIX = "berth_";
 
+    /** What a key that is made looks like. */
+    public enum Form {
+        /** As Berth's own clients have it. */
+        BERTH(PREFIX, 24),
+        /** As some of E2B's clients insist on it: {@code e2b_} and 40 digits. */
+        E2B("e2b_", 20);
+
+        private final String prefix;
+        private final int bytes;
+
+        Form(String prefix, int bytes) {
+            this.prefix = prefix;
+            this.bytes = bytes;
+        }
+
+        public static Form parse(String name) {
+            return switch (name) {
+                case "berth" -> BERTH;
+                case "e2b" -> E2B;
+                default -> throw SandboxException.invalid("a key has the form 'berth' or 'e2b'");
+            };
+        }
+    }
+
     /** What a key that somebody chose has to have at least, so that nobody guesses it. */
     private static final int SHORTEST = 24;
 
@@ -98,7 +122,11 @@ public final class ApiKeys implements Authenticator {
     }
 
     public Made make(String tenant, String name, Set<Scope> scopes, Optional<Instant> expiresAt) {
-        String key = random();
+        return make(tenant, name, scopes, expiresAt, Form.BERTH);
+    }
+
+    public Made make(String tenant, String name, Set<Scope> scopes, Optional<Instant> expiresAt, Form form) {
+        String key = random(form);
         return new Made(put(tenant, name, key, scopes, expiresAt), key);
     }
 
@@ -121,9 +149,14 @@ public final class ApiKeys implements Authenticator {
 
     /** A key that nobody had before. */
     public static String random() {
-        byte[] random = new byte[24];
+        return random(Form.BERTH);
+    }
+
+    /** The same, in one of the forms. */
+    public static String random(Form form) {
+        byte[] random = new byte[form.bytes];
         RANDOM.nextBytes(random);
-        return PREFIX + HexFormat.of().formatHex(random);
+        return form.prefix + HexFormat.of().formatHex(random);
     }
 
     /** Refuses a secret that cannot be a key, without repeating it. */
@@ -190,12 +223,12 @@ public final class ApiKeys implements Authenticator {
     }
 
     /** Makes another key like one, and lets the old one live a while longer, for those who have it. */
-    public Made rotate(String tenant, String id, Duration overlap) {
+    public Made rotate(String tenant, String id, Duration overlap, Form form) {
         KeyInfo old = list(tenant).stream()
                 .filter(info -> info.id().equals(id) && info.revokedAt().isEmpty())
                 .findFirst()
                 .orElseThrow(() -> unknown(id));
-        Made made = make(tenant, old.name(), old.scopes(), old.expiresAt());
+        Made made = make(tenant, old.name(), old.scopes(), old.expiresAt(), form);
         database.query(handle -> handle.createUpdate("""
                         UPDATE api_keys SET expires_at = least(expires_at, now() + :ms * interval '1 millisecond')
                         WHERE id = :id""")

@@ -40,7 +40,12 @@ public final class NetworkJson {
             throw SandboxException.invalid(String.join("; ", problems)).with(SandboxException.ERRORS, problems);
         }
         Mode mode = Mode.valueOf(json.path("mode").asString().toUpperCase(Locale.ROOT));
-        return new Network(mode, rules, list(json.path("secrets"), JsonNode::asString), caps);
+        return new Network(
+                mode,
+                rules,
+                list(json.path("deny"), JsonNode::asString),
+                list(json.path("secrets"), JsonNode::asString),
+                caps);
     }
 
     private static Rule rule(JsonNode json) {
@@ -77,6 +82,9 @@ public final class NetworkJson {
         Map<String, Object> shown = new LinkedHashMap<>();
         shown.put("mode", network.mode().toString());
         shown.put("allow", network.allow().stream().map(NetworkJson::show).toList());
+        if (!network.deny().isEmpty()) {
+            shown.put("deny", network.deny());
+        }
         shown.put("secrets", network.secrets());
         shown.put(
                 "caps",

@@ -27,22 +27,22 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /** The way out of all sandboxes of this server, put together: the proxy, what it asks, and what sandboxes need for it. */
 public final class Outbound implements AutoCloseable {
     private final SessionPolicies policies;
     private final Egress egress;
-    /** The port of the API, once it is known; 0 is no port that could be asked for. */
-    private final AtomicInteger ownPort;
+    /** Those of the API and of names of sandboxes' ports, once they are known. */
+    private final Set<Integer> ownPorts;
     /** Those that have connected to the proxy and are not known to be gone. */
     private final Map<SandboxId, Sandbox> seen = new ConcurrentHashMap<>();
 
     private Outbound(
-            OutboundConfig config, Gate gate, SessionPolicies policies, Inspector http, AtomicInteger ownPort) {
+            OutboundConfig config, Gate gate, SessionPolicies policies, Inspector http, Set<Integer> ownPorts) {
         this.policies = policies;
-        this.ownPort = ownPort;
+        this.ownPorts = ownPorts;
         EgressConfig patience =
                 EgressConfig.DEFAULT.withConnect(config.connect()).withIdle(config.idle());
         this.egress = new Egress(patience, gate, this::policy, http);
@@ -63,12 +63,12 @@ public final class Outbound implements AutoCloseable {
         SecureRandom random = new SecureRandom();
         Authority authority = authority(directory, random);
         Names names = config.dns().<Names>map(DnsNames::new).orElseGet(SystemNames::new);
-        AtomicInteger ownPort = new AtomicInteger();
-        Gate gate = new Gate(names, new OwnAddresses(), port -> port == ownPort.get());
+        Set<Integer> ownPorts = ConcurrentHashMap.newKeySet();
+        Gate gate = new Gate(names, new OwnAddresses(), ownPorts::contains);
         Limits limits = new Limits(config.connect(), config.answer(), config.answer(), Limits.USUAL.headerBytes());
         Optional<List<X509Certificate>> own = config.authorities().map(Authorities::in);
         Inspector http = new Inspector(gate, authority, limits, own.map(Authorities::with), random);
-        Outbound outbound = new Outbound(config, gate, policies, http, ownPort);
+        Outbound outbound = new Outbound(config, gate, policies, http, ownPorts);
         // Sandboxes see the certificates of hosts that are passed on unopened.
         List<X509Certificate> trusted = new ArrayList<>(List.of(authority.certificate()));
         own.ifPresent(trusted::addAll);
@@ -89,8 +89,8 @@ public final class Outbound implements AutoCloseable {
     }
 
     /** Where this server itself listens, which no rule opens: a sandbox has no business with who looks after it. */
-    public void listening(int port) {
-        ownPort.set(port);
+    public void listening(List<Integer> ports) {
+        ownPorts.addAll(ports);
     }
 
     private Policy policy(Sandbox sandbox) {

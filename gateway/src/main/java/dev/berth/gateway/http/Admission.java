@@ -3,6 +3,7 @@ package dev.berth.gateway.http;
 import dev.berth.gateway.auth.Authenticator;
 import dev.berth.gateway.auth.Caller;
 import dev.berth.gateway.auth.RateLimits;
+import dev.berth.gateway.auth.Scope;
 import dev.berth.gateway.auth.Unauthenticated;
 import dev.berth.gateway.http.Contract.Operation;
 import java.util.Optional;
@@ -24,12 +25,24 @@ public final class Admission {
 
     /** @param header the request's headers by name */
     public Caller admit(Operation operation, Function<String, @Nullable String> header) {
-        Caller caller = credential(header).flatMap(authenticator::caller).orElseThrow(Unauthenticated::new);
-        rates.take(caller);
+        Caller caller = admit(header);
         if (operation.admin()) {
             caller.requireAdmin();
         }
         operation.scope().ifPresent(caller::require);
+        return caller;
+    }
+
+    /** As {@link #admit(Operation, Function)}, for what is asked by another contract than ours. */
+    public Caller admit(Scope scope, Function<String, @Nullable String> header) {
+        Caller caller = admit(header);
+        caller.require(scope);
+        return caller;
+    }
+
+    private Caller admit(Function<String, @Nullable String> header) {
+        Caller caller = credential(header).flatMap(authenticator::caller).orElseThrow(Unauthenticated::new);
+        rates.take(caller);
         return caller;
     }
 

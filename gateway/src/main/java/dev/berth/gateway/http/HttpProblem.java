@@ -11,11 +11,11 @@ public final class HttpProblem extends RuntimeException {
         this.code = code;
     }
 
-    int status() {
+    public int status() {
         return status;
     }
 
-    String code() {
+    public String code() {
         return code;
     }
 }

@@ -16,22 +16,15 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
-import org.eclipse.jetty.alpn.server.ALPNServerConnectionFactory;
-import org.eclipse.jetty.http2.HTTP2Cipher;
-import org.eclipse.jetty.http2.server.HTTP2ServerConnectionFactory;
 import org.eclipse.jetty.server.Handler;
-import org.eclipse.jetty.server.HttpConfiguration;
-import org.eclipse.jetty.server.HttpConnectionFactory;
-import org.eclipse.jetty.server.SecureRequestCustomizer;
-import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
-import org.eclipse.jetty.server.SslConnectionFactory;
 import org.eclipse.jetty.server.handler.GracefulHandler;
-import org.eclipse.jetty.util.ssl.SslContextFactory;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.MDC;
@@ -51,15 +44,14 @@ public final class HttpServer implements AutoCloseable {
     private static final int MOST_ANSWER_HEADERS = 64 << 10;
     private static final long MOST_MESSAGE = 1 << 20;
 
-    /** Of a large body. A connection has a buffer only while there is something to read. */
-    private static final int READ_AT_ONCE = 64 << 10;
-
     private final ServerConfig config;
     private final Admission admission;
     private final Handler.Wrapper front;
+    private final Optional<NamedPort> named;
     private final MeterRegistry meters;
     private final Sockets sockets;
     private final Javalin javalin;
+    private @Nullable ServerConnector main;
 
     private HttpServer(
             ServerConfig config,
@@ -68,10 +60,12 @@ public final class HttpServer implements AutoCloseable {
             Map<String, SocketEndpoint> socketEndpoints,
             Admission admission,
             Handler.Wrapper front,
+            Optional<NamedPort> named,
             MeterRegistry meters) {
         this.config = config;
         this.admission = admission;
-        this.front = front;
+        this.front = named.map(port -> port.guard(front)).orElse(front);
+        this.named = named;
         this.meters = meters;
         this.sockets = new Sockets(config.heartbeat());
         this.javalin = Javalin.create(javalin -> {
@@ -110,6 +104,7 @@ public final class HttpServer implements AutoCloseable {
      * Starts listening. Every operation of the contract has to have its endpoint, by id.
      *
      * @param front answers the operations that say so in the contract, before any route is looked for
+     * @param named where the same is answered besides, for some names only
      */
     public static HttpServer start(
             ServerConfig config,
@@ -118,12 +113,15 @@ public final class HttpServer implements AutoCloseable {
             Map<String, SocketEndpoint> socketEndpoints,
             Admission admission,
             Handler.Wrapper front,
+            Optional<NamedPort> named,
             MeterRegistry meters) {
-        HttpServer server = new HttpServer(config, contract, endpoints, socketEndpoints, admission, front, meters);
+        HttpServer server =
+                new HttpServer(config, contract, endpoints, socketEndpoints, admission, front, named, meters);
         try {
             server.javalin.start();
             return server;
         } catch (RuntimeException e) {
+            named.ifPresent(NamedPort::close);
             throw SandboxException.unavailable(
                     "could not listen on " + config.host() + ":" + config.port() + ": " + reason(e)
                             + (config.tls().isPresent()
@@ -134,7 +132,7 @@ public final class HttpServer implements AutoCloseable {
     }
 
     public int port() {
-        return javalin.port();
+        return Objects.requireNonNull(main, "it has started").getLocalPort();
     }
 
     /** Takes no more requests, lets those that are being answered finish for a while, and stops. */
@@ -167,9 +165,14 @@ public final class HttpServer implements AutoCloseable {
         });
         javalin.jetty.modifyServer(server -> server.setErrorHandler(new ProblemPages()));
         javalin.jetty.modifyServletContextHandler(handler -> handler.setErrorHandler(new ProblemPages()));
-        javalin.jetty.addConnector(this::connector);
+        javalin.jetty.addConnector((server, http) -> {
+            main = Connectors.of(config, server, http);
+            return main;
+        });
+        named.ifPresent(
+                port -> javalin.jetty.addConnector((server, http) -> port.connector(server, http, config.idle())));
         javalin.jetty.modifyWebSocketServletFactory(factory -> {
-            factory.setIdleTimeout(config.idle());
+            factory.setIdleTimeout(config.idleOfSockets());
             factory.setMaxTextMessageSize(MOST_MESSAGE);
             factory.setMaxBinaryMessageSize(MOST_MESSAGE);
         });
@@ -181,32 +184,6 @@ public final class HttpServer implements AutoCloseable {
                 answer(context, Problems.plain(404, "not_found", "there is nothing at this address", name(context)));
             }
         });
-    }
-
-    /** HTTP/1.1 and HTTP/2 on the same port: in clear by prior knowledge or upgrade, in TLS by ALPN. */
-    private ServerConnector connector(Server server, HttpConfiguration http) {
-        ServerConnector connector;
-        if (config.tls().isPresent()) {
-            SslContextFactory.Server tls = new SslContextFactory.Server();
-            tls.setKeyStorePath(config.tls().get().keyStore().toString());
-            tls.setKeyStorePassword(config.tls().get().password());
-            HttpConfiguration secure = new HttpConfiguration(http);
-            secure.addCustomizer(new SecureRequestCustomizer(false));
-            tls.setCipherComparator(HTTP2Cipher.COMPARATOR);
-            HttpConnectionFactory http1 = new HttpConnectionFactory(secure);
-            HTTP2ServerConnectionFactory http2 = Http2.secure(secure, config.idle());
-            ALPNServerConnectionFactory choice = new ALPNServerConnectionFactory();
-            choice.setDefaultProtocol(http1.getProtocol()); // of clients that know no ALPN
-            connector = new ServerConnector(
-                    server, new SslConnectionFactory(tls, choice.getProtocol()), choice, http2, http1);
-        } else {
-            connector = new ServerConnector(server, new HttpConnectionFactory(http), Http2.clear(http, config.idle()));
-        }
-        connector.getConnectionFactory(HttpConnectionFactory.class).setInputBufferSize(READ_AT_ONCE);
-        connector.setHost(config.host());
-        connector.setPort(config.port());
-        connector.setIdleTimeout(config.idle().toMillis());
-        return connector;
     }
 
     private static void refuseTheRest(JavalinConfig javalin, Contract contract) {

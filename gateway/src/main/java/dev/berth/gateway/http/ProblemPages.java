@@ -2,8 +2,10 @@ package dev.berth.gateway.http;
 
 import java.nio.ByteBuffer;
 import java.util.UUID;
+import org.eclipse.jetty.http.HttpException;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpStatus;
+import org.eclipse.jetty.http.HttpVersion;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.server.handler.ErrorHandler;
@@ -25,6 +27,12 @@ final class ProblemPages implements Request.Handler {
                 UUID.randomUUID().toString());
         response.setStatus(status);
         response.getHeaders().put(HttpHeader.CONTENT_TYPE, Problems.CONTENT_TYPE);
+        boolean last = request.getAttribute(ErrorHandler.ERROR_EXCEPTION) instanceof HttpException
+                && request.getConnectionMetaData().getHttpVersion().getVersion() <= HttpVersion.HTTP_1_1.getVersion();
+        if (last) {
+            // The server closes the connection after what it could not read, and a client is to use another one.
+            response.getHeaders().put(HttpHeader.CONNECTION, "close");
+        }
         response.write(true, ByteBuffer.wrap(Bodies.JSON.writeValueAsBytes(problem.body())), callback);
         return true;
     }

@@ -16,6 +16,9 @@ import java.util.Optional;
 public record ServerConfig(
         String host, int port, Optional<Tls> tls, long mostBodyBytes, Duration idle, Duration heartbeat) {
     private static final Duration IDLE = Duration.ofSeconds(60);
+    /** E2B's clients use a connection again after so long, and fail where it is closed just then. */
+    private static final Duration IDLE_FOR_E2B = Duration.ofSeconds(620);
+
     private static final Duration HEARTBEAT = Duration.ofSeconds(15);
 
     public ServerConfig(String host, int port, Optional<Tls> tls, long mostBodyBytes) {
@@ -32,6 +35,16 @@ public record ServerConfig(
 
     public static ServerConfig onLoopback(int port) {
         return new ServerConfig("127.0.0.1", port, Optional.empty(), 10L << 20);
+    }
+
+    /** The same for a server that E2B's clients use, unless somebody said how long connections are kept. */
+    public ServerConfig forE2b() {
+        return idle.equals(IDLE) ? withIdle(IDLE_FOR_E2B, heartbeat) : this;
+    }
+
+    /** Of a WebSocket, over which something goes with every heartbeat: one that is silent has lost its client. */
+    Duration idleOfSockets() {
+        return idle.compareTo(IDLE) < 0 ? idle : IDLE;
     }
 
     public ServerConfig withIdle(Duration longest, Duration beat) {

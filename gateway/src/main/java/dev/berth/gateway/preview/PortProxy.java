@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -39,9 +40,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Passes a request on to what listens on a port of a session's sandbox, and its answer back, each byte as it comes. The
- * path under which a client sees the port is the caller's affair.
+ * address under which a client sees the port is the caller's affair.
  */
-final class PortProxy implements AutoCloseable {
+public final class PortProxy implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PortProxy.class);
     private static final int BUFFER = 16 << 10;
     private static final int MOST_HEADER_BYTES = 48 << 10;
@@ -55,32 +56,33 @@ final class PortProxy implements AutoCloseable {
     /** For so long both sides may be silent. */
     private static final Duration PATIENCE = Duration.ofMinutes(5);
 
+    /** How often somebody is looked for who is awaited on a port. */
+    private static final Duration LOOK = Duration.ofMillis(100);
+
+    /** The code of the problem that nobody listens on a port. */
+    public static final String CLOSED = "port_closed";
+
     private static final long MOST_DRAINED = 16 << 20;
 
-    /**
-     * Previews are served from the API's own origin. Without this, a page in a sandbox could act there as the person who
-     * looks at it: read what scripts of that origin keep, and frame and drive its pages. So pages of previews get an origin
-     * of their own, one that equals no other: allow-same-origin is not among what they may.
-     */
-    private static final String SANDBOX = "sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals";
-
-    private final Set<Connection> open = ConcurrentHashMap.newKeySet();
+    /** Each breaks when its session goes down: what is asleep does not answer, and nobody knows for how long. */
+    private final Map<Connection, Session.Watch> open = new ConcurrentHashMap<>();
 
     /**
      * Where a request goes.
      *
      * @param path with its query, as it is to be asked for inside
-     * @param prefix what is before it for the client
+     * @param origin how the client sees it
+     * @param patience how long to wait for somebody to listen there
      */
-    record Target(int port, String path, String prefix) {}
+    public record Target(int port, String path, Origin origin, Duration patience) {}
 
     /** Serves a request to its end. The session is closed then, or when what the connection became is over. */
-    void serve(Request request, Response response, Callback callback, Session session, Target target) {
+    public void serve(Request request, Response response, Callback callback, Session session, Target target) {
         boolean kept = false;
         Connection connection = null;
         try {
-            connection = dial(session, target.port());
-            open.add(connection);
+            connection = dial(session, target);
+            open.put(connection, session.whenDown(connection::close));
             kept = new Passage(request, response, callback, session, connection, target).pass();
         } finally {
             if (!kept) {
@@ -91,30 +93,49 @@ final class PortProxy implements AutoCloseable {
 
     private void release(@Nullable Connection connection, Session session) {
         if (connection != null) {
-            open.remove(connection);
+            Session.Watch watch = open.remove(connection);
+            if (watch != null) {
+                watch.close();
+            }
             connection.close();
         }
         session.close();
     }
 
-    private static Connection dial(Session session, int port) {
-        try {
-            return session.sandbox().dial(port);
-        } catch (SandboxException e) {
-            if (e.code() == ErrorCode.NOT_FOUND) {
+    private static Connection dial(Session session, Target target) {
+        long deadline = System.nanoTime() + target.patience().toNanos();
+        while (true) {
+            try {
+                return session.sandbox().dial(target.port());
+            } catch (SandboxException e) {
+                if (e.code() != ErrorCode.NOT_FOUND) {
+                    throw e;
+                }
+            }
+            if (System.nanoTime() >= deadline || !pause()) {
                 throw new HttpProblem(
                         502,
-                        "port_closed",
-                        "nothing listens on port " + port + " in the sandbox; start a server there");
+                        CLOSED,
+                        "nothing listens on port " + target.port() + " in the sandbox; start a server there");
             }
-            throw e;
+        }
+    }
+
+    /** Whether to look again. */
+    private static boolean pause() {
+        try {
+            Thread.sleep(LOOK);
+            return true;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
         }
     }
 
     /** Breaks off everything that goes on. */
     @Override
     public void close() {
-        open.forEach(Connection::close);
+        open.keySet().forEach(Connection::close);
     }
 
     /** One request on its way. */
@@ -125,7 +146,7 @@ final class PortProxy implements AutoCloseable {
         private final Session session;
         private final Connection connection;
         private final Target target;
-        private final Headers headers;
+        private final Origin origin;
         private final DefaultBHttpClientConnection http = new DefaultBHttpClientConnection(HTTP);
         private volatile long lastMoved = System.nanoTime();
         private volatile @Nullable IOException clientGone;
@@ -143,7 +164,7 @@ final class PortProxy implements AutoCloseable {
             this.session = session;
             this.connection = connection;
             this.target = target;
-            this.headers = new Headers(target.prefix(), target.port());
+            this.origin = target.origin();
         }
 
         /** Whether the connection goes on after the request. */
@@ -226,20 +247,20 @@ final class PortProxy implements AutoCloseable {
         private ClassicHttpRequest outgoing() {
             ClassicHttpRequest outgoing = new BasicClassicHttpRequest(
                     request.getMethod(), new HttpHost("http", "localhost", target.port()), target.path());
-            Set<String> named = Headers.named(request.getHeaders().getValuesList(HttpHeader.CONNECTION));
+            Set<String> named = Origin.named(request.getHeaders().getValuesList(HttpHeader.CONNECTION));
             for (HttpField field : request.getHeaders()) {
                 String value = field.getValue();
-                if (value != null && Headers.goesIn(field.getName(), named)) {
+                if (value != null && origin.goesIn(field.getName(), named)) {
                     outgoing.addHeader(field.getName(), value);
                 }
             }
-            outgoing.addHeader("Host", "localhost:" + target.port());
+            outgoing.addHeader("Host", origin.host());
             outgoing.addHeader("X-Forwarded-For", Request.getRemoteAddr(request));
             outgoing.addHeader(
                     "X-Forwarded-Host", String.valueOf(request.getHttpURI().getAuthority()));
             outgoing.addHeader("X-Forwarded-Proto", request.isSecure() ? "https" : "http");
-            outgoing.addHeader("X-Forwarded-Prefix", target.prefix());
-            Headers.cookiesIn(request.getHeaders().getValuesList(HttpHeader.COOKIE))
+            origin.toldInside().forEach(outgoing::addHeader);
+            origin.cookiesIn(request.getHeaders().getValuesList(HttpHeader.COOKIE))
                     .ifPresent(cookies -> outgoing.addHeader("Cookie", cookies));
             if (upgrade().isPresent()) {
                 outgoing.addHeader("Connection", "Upgrade");
@@ -355,8 +376,7 @@ final class PortProxy implements AutoCloseable {
         private void begin(ClassicHttpResponse answer) {
             response.setStatus(answer.getCode());
             copyHeaders(answer);
-            response.getHeaders().add("Content-Security-Policy", SANDBOX);
-            response.getHeaders().put("Referrer-Policy", "no-referrer"); // a link's address is all that opens it
+            origin.toldOutside().forEach((name, value) -> response.getHeaders().add(name, value));
             Optional<Long> length = answer.getEntity() == null
                     ? Optional.ofNullable(answer.getFirstHeader("Content-Length"))
                             .flatMap(Passage::number)
@@ -372,17 +392,17 @@ final class PortProxy implements AutoCloseable {
         }
 
         private void copyHeaders(ClassicHttpResponse answer) {
-            Set<String> named = Headers.named(Arrays.stream(answer.getHeaders("Connection"))
+            Set<String> named = Origin.named(Arrays.stream(answer.getHeaders("Connection"))
                     .map(header -> String.valueOf(header.getValue()))
                     .toList());
             for (Header header : answer.getHeaders()) {
                 String name = header.getName();
                 String value = String.valueOf(header.getValue());
                 if (name.equalsIgnoreCase("Set-Cookie")) {
-                    response.getHeaders().add(name, headers.cookieOut(value));
+                    response.getHeaders().add(name, origin.cookieOut(value));
                 } else if (List.of("location", "content-location").contains(name.toLowerCase(Locale.ROOT))) {
-                    response.getHeaders().add(name, headers.location(value));
-                } else if (Headers.goesOut(name, named)) {
+                    response.getHeaders().add(name, origin.location(value));
+                } else if (origin.goesOut(name, named)) {
                     response.getHeaders().add(name, value);
                 }
             }

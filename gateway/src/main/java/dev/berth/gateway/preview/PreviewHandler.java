@@ -154,7 +154,8 @@ public final class PreviewHandler extends Handler.Wrapper {
             return;
         }
         checkDots(path);
-        PortProxy.Target target = new PortProxy.Target(port, path + asked, prefix);
+        PortProxy.Target target =
+                new PortProxy.Target(port, path + asked, new SharedOrigin(prefix, port), Duration.ZERO);
         try {
             proxy.serve(request, response, callback, up(info, wake), target);
         } catch (SandboxException e) {

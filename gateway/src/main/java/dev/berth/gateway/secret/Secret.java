@@ -2,6 +2,7 @@ package dev.berth.gateway.secret;
 
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -10,9 +11,17 @@ import org.jspecify.annotations.Nullable;
  *
  * @param env the variable in which sandboxes have its placeholder
  * @param prefix what the placeholder begins with, for programs that look at how a key begins
+ * @param id that stays whatever it is called
+ * @param label what E2B's clients call it, if they made it
+ * @param version how many values it has had
+ * @param metadata notes of its owner
  */
 public record Secret(
         String name,
+        String id,
+        Optional<String> label,
+        long version,
+        Map<String, String> metadata,
         String env,
         String prefix,
         List<SecretBinding> bindings,
@@ -23,6 +32,7 @@ public record Secret(
 
     public Secret {
         bindings = List.copyOf(bindings);
+        metadata = Map.copyOf(metadata);
     }
 
     /** What is to be another way; what is null stays as it is. */
@@ -31,6 +41,10 @@ public record Secret(
             @Nullable List<SecretBinding> bindings,
             @Nullable String env,
             @Nullable String prefix) {
+
+        static Change value(String value) {
+            return new Change(value, null, null, null);
+        }
 
         /** Without the value. */
         @Override

@@ -41,7 +41,8 @@ public final class Secrets {
     private static final int MOST = 1000;
     private static final String PLACEHOLDERS = "placeholders";
     private static final String COLUMNS =
-            "name, env, prefix, bindings::text AS bindings, created_at, updated_at, last_used_at, uses";
+            "name, id, label, version, metadata::text AS metadata, env, prefix, bindings::text AS bindings, created_at,"
+                    + " updated_at, last_used_at, uses";
 
     private final Database database;
     private final Sealer sealer;
@@ -84,7 +85,8 @@ public final class Secrets {
                     env,
                     Optional.ofNullable(change.prefix())
                             .orElseGet(() -> before.map(Secret::prefix).orElse("")),
-                    bindings.stream().map(SecretBinding::complete).toList());
+                    bindings.stream().map(SecretBinding::complete).toList(),
+                    change.value() != null);
             return new Secret.Put(after, before.isEmpty());
         });
     }
@@ -96,7 +98,8 @@ public final class Secrets {
             byte[] sealed,
             String env,
             String prefix,
-            List<SecretBinding> bindings) {
+            List<SecretBinding> bindings,
+            boolean another) {
         boolean known = handle.createQuery("SELECT EXISTS (SELECT FROM tenants WHERE id = :tenant)")
                 .bind("tenant", tenant)
                 .mapTo(Boolean.class)
@@ -110,7 +113,7 @@ public final class Secrets {
                         WHERE (SELECT count(*) FROM secrets WHERE tenant = :tenant AND name <> :name) < :most
                         ON CONFLICT (tenant, name) DO UPDATE
                             SET value_sealed = :sealed, env = :env, prefix = :prefix, bindings = :bindings::jsonb,
-                                updated_at = now()
+                                version = secrets.version + :another, updated_at = now()
                         RETURNING %s""".formatted(COLUMNS))
                 .bind("tenant", tenant)
                 .bind("name", name)
@@ -118,6 +121,7 @@ public final class Secrets {
                 .bind("env", env)
                 .bind("prefix", prefix)
                 .bind("bindings", JSON.writeValueAsString(bindings))
+                .bind("another", another ? 1 : 0)
                 .bind("most", MOST)
                 .map(Secrets::secret)
                 .findOne()
@@ -149,6 +153,75 @@ public final class Secrets {
         if (removed == 0) {
             throw unknown(name);
         }
+    }
+
+    // ---- as E2B's clients know them ------------------------------------------------------------------------------
+
+    /**
+     * Makes a secret that is known by a label, and is bound to nothing: it goes where the maker of a sandbox says, who has
+     * to be one who may set secrets.
+     */
+    public Secret make(String tenant, String label, String value, Map<String, String> metadata) {
+        return database.transaction(handle -> {
+            String name = Labels.name(label);
+            if (labelled(handle, tenant, label).isPresent()
+                    || find(handle, tenant, name, "").isPresent()) {
+                throw SandboxException.conflict("there is a secret '" + label + "' already");
+            }
+            new SecretCheck(plain).value(value, List.of()).done();
+            byte[] sealed = sealer.seal(place(tenant, name), value);
+            Secret made = write(handle, tenant, name, sealed, Labels.env(name), "", List.of(), false);
+            return note(handle, tenant, made, Optional.of(label), metadata);
+        });
+    }
+
+    /** Gives one another value, and other notes if there are any. */
+    public Secret change(String tenant, String idOrLabel, String value, Optional<Map<String, String>> metadata) {
+        Secret before = known(tenant, idOrLabel).orElseThrow(() -> unknown(idOrLabel));
+        Secret after = put(tenant, before.name(), Secret.Change.value(value)).secret();
+        return metadata.map(notes -> database.query(handle -> note(handle, tenant, after, after.label(), notes)))
+                .orElse(after);
+    }
+
+    /** One by its id, by its label, or by its name if it has no label. */
+    public Optional<Secret> known(String tenant, String idOrLabel) {
+        return database.query(handle -> labelled(handle, tenant, idOrLabel));
+    }
+
+    /** In the order of their ids, after one. */
+    public List<Secret> page(String tenant, String after, int most) {
+        return database.query(handle -> handle.createQuery("SELECT " + COLUMNS
+                        + " FROM secrets WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :most")
+                .bind("tenant", tenant)
+                .bind("after", after)
+                .bind("most", most)
+                .map(Secrets::secret)
+                .list());
+    }
+
+    private static Optional<Secret> labelled(Handle handle, String tenant, String idOrLabel) {
+        return handle.createQuery("SELECT " + COLUMNS + """
+                         FROM secrets
+                        WHERE tenant = :tenant
+                            AND (id = :it OR label = lower(:it) OR (label IS NULL AND name = :it))
+                        ORDER BY id = :it DESC, label IS NULL LIMIT 1""")
+                .bind("tenant", tenant)
+                .bind("it", idOrLabel)
+                .map(Secrets::secret)
+                .findOne();
+    }
+
+    private static Secret note(
+            Handle handle, String tenant, Secret secret, Optional<String> label, Map<String, String> metadata) {
+        return handle.createQuery("UPDATE secrets SET label = :label, metadata = :metadata::jsonb"
+                        + " WHERE tenant = :tenant AND name = :name RETURNING " + COLUMNS)
+                .bind("tenant", tenant)
+                .bind("name", secret.name())
+                .bind("label", label)
+                .bind("metadata", JSON.writeValueAsString(metadata))
+                .map(Secrets::secret)
+                .findOne()
+                .orElseThrow(() -> unknown(label.orElse(secret.name())));
     }
 
     // ---- for sessions --------------------------------------------------------------------------------------------
@@ -286,6 +359,10 @@ public final class Secrets {
     private static Secret secret(ResultSet row, StatementContext context) throws SQLException {
         return new Secret(
                 Objects.requireNonNull(row.getString("name")),
+                Objects.requireNonNull(row.getString("id")),
+                Optional.ofNullable(row.getString("label")),
+                row.getLong("version"),
+                JSON.readValue(row.getString("metadata"), new TypeReference<Map<String, String>>() {}),
                 Objects.requireNonNull(row.getString("env")),
                 Objects.requireNonNull(row.getString("prefix")),
                 JSON.readValue(row.getString("bindings"), new TypeReference<List<SecretBinding>>() {}),

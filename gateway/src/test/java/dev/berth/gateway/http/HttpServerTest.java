@@ -71,6 +71,7 @@ class HttpServerTest {
                 sockets,
                 new Admission(_ -> Optional.empty(), new RateLimits(0, 0)),
                 new Handler.Wrapper(),
+                Optional.empty(),
                 new SimpleMeterRegistry());
     }
 

@@ -57,6 +57,7 @@ class IdempotencyLeaseTest {
                 sockets,
                 new Admission(_ -> Optional.of(new Caller("test", "acme", false, Scope.ALL)), new RateLimits(0, 0)),
                 new Handler.Wrapper(),
+                Optional.empty(),
                 new SimpleMeterRegistry());
     }
 

@@ -81,6 +81,7 @@ final class ReferenceServer implements AutoCloseable {
                 sockets,
                 new Admission(key -> key.equals(KEY) ? Optional.of(caller) : Optional.empty(), new RateLimits(0, 0)),
                 new Handler.Wrapper(),
+                Optional.empty(),
                 new SimpleMeterRegistry());
     }
 

@@ -6,52 +6,24 @@ import java.net.URISyntaxException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 
 /**
- * Which headers go through between a client and what listens in a sandbox, and how they are changed.
+ * A port under a path of the API's own origin, where everything that a page may do has to be bounded.
  *
  * @param prefix under which the client sees the port, without a slash at its end
  */
-record Headers(String prefix, int port) {
-    /** Those of RFC 9110, section 7.6.1, and their relatives: they are about one connection. */
-    private static final Set<String> HOP_BY_HOP = lower(
-            "Connection",
-            "Keep-Alive",
-            "Proxy-Connection",
-            "Proxy-Authenticate",
-            "Proxy-Authorization",
-            "TE",
-            "Trailer",
-            "Transfer-Encoding",
-            "Upgrade");
-
-    /**
-     * Berth's own credentials are for nobody in a sandbox, whatever they are worth; what is framing is made anew; and where
-     * the client is, is said by this server and by nobody else.
-     */
-    private static final Set<String> NOT_IN = lower(
-            Admission.AUTHORIZATION,
-            Admission.API_KEY,
-            "Host",
-            "Expect",
-            "Content-Length",
-            "Cookie",
-            "Forwarded",
-            "HTTP2-Settings",
-            "X-Forwarded-For",
-            "X-Forwarded-Host",
-            "X-Forwarded-Proto",
-            "X-Forwarded-Port",
-            "X-Forwarded-Prefix");
+record SharedOrigin(String prefix, int port) implements Origin {
+    /** Berth's own credentials are for nobody in a sandbox, whatever they are worth. */
+    private static final Set<String> NOT_IN = Origin.names(Admission.AUTHORIZATION, Admission.API_KEY);
 
     /**
      * These change how a browser treats the whole origin, which is the API's, and not the sandbox's to speak for. The last
      * ones are set by this server.
      */
-    private static final Set<String> NOT_OUT = lower(
+    private static final Set<String> NOT_OUT = Origin.names(
             "Alt-Svc",
             "Clear-Site-Data",
             "NEL",
@@ -64,41 +36,47 @@ record Headers(String prefix, int port) {
             "Content-Length",
             "Date",
             "Referrer-Policy",
-            "Set-Cookie",
             "X-Request-Id");
+
+    /**
+     * Without this, a page in a sandbox could act on the API's origin as the person who looks at it: read what scripts of
+     * that origin keep, and frame and drive its pages. So pages of previews get an origin of their own, one that equals no
+     * other: allow-same-origin is not among what they may.
+     */
+    private static final String SANDBOX = "sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals";
 
     /** Cookies of a sandbox have this before their names, so that no other cookie of the origin ever gets into one. */
     private static final String COOKIE = "preview-";
 
-    private static Set<String> lower(String... names) {
-        Set<String> set = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
-        set.addAll(List.of(names));
-        return set;
+    @Override
+    public boolean mayGoIn(String name) {
+        return !NOT_IN.contains(name);
     }
 
-    /** Whether a request's header goes in. */
-    static boolean goesIn(String name, Set<String> named) {
-        return !HOP_BY_HOP.contains(name) && !NOT_IN.contains(name) && !named.contains(name);
+    @Override
+    public boolean mayGoOut(String name) {
+        return !NOT_OUT.contains(name);
     }
 
-    /** Whether an answer's header goes out. */
-    static boolean goesOut(String name, Set<String> named) {
-        return !HOP_BY_HOP.contains(name) && !NOT_OUT.contains(name) && !named.contains(name);
+    @Override
+    public String host() {
+        return "localhost:" + port;
     }
 
-    /** What a Connection header names, which are then about the connection too. */
-    static Set<String> named(List<String> connection) {
-        Set<String> names = lower();
-        for (String value : connection) {
-            for (String name : value.split(",")) {
-                names.add(name.strip());
-            }
-        }
-        return names;
+    @Override
+    public Map<String, String> toldInside() {
+        return Map.of("X-Forwarded-Prefix", prefix);
+    }
+
+    @Override
+    public Map<String, String> toldOutside() {
+        // A link's address is all that opens it.
+        return Map.of("Content-Security-Policy", SANDBOX, "Referrer-Policy", "no-referrer");
     }
 
     /** The cookies that are the sandbox's own, by the names that it gave them. */
-    static Optional<String> cookiesIn(List<String> cookies) {
+    @Override
+    public Optional<String> cookiesIn(List<String> cookies) {
         List<String> own = new ArrayList<>();
         for (String header : cookies) {
             for (String cookie : header.split(";")) {
@@ -115,7 +93,8 @@ record Headers(String prefix, int port) {
      * A cookie that a sandbox sets, under the port's own path and for no other host: so that no two sandboxes see each
      * other's.
      */
-    String cookieOut(String cookie) {
+    @Override
+    public String cookieOut(String cookie) {
         String[] parts = cookie.split(";");
         StringBuilder rewritten = new StringBuilder(COOKIE).append(parts[0].strip());
         String path = "/";
@@ -136,7 +115,8 @@ record Headers(String prefix, int port) {
     }
 
     /** Where an answer sends the client to, if that is the port itself under the name that it knows of. */
-    String location(String location) {
+    @Override
+    public String location(String location) {
         if (location.startsWith("/") && !location.startsWith("//")) {
             return prefix + location;
         }
