@@ -24,6 +24,8 @@ final class BenchCommand implements Subcommand {
             Option.flag("--docker", "Compare with a Docker engine too, started for this and removed again.");
     private static final Option<Boolean> AGENT =
             Option.flag("--agent", "Measure agents instead of the rest; needs the template 'agent'.");
+    private static final Option<Boolean> E2B = Option.flag(
+            "--e2b", "Measure fifty sandboxes at once, made with E2B's SDK, instead of the rest; needs npm.");
     private static final Option<String> ONLY =
             Option.of("--only", "NAME", "Measure this only; can be repeated.", BenchCommand::measurement);
     private static final Option<String> TEMPLATE =
@@ -43,6 +45,7 @@ final class BenchCommand implements Subcommand {
                         FULL,
                         DOCKER,
                         AGENT,
+                        E2B,
                         ONLY,
                         TEMPLATE,
                         JSON,
@@ -58,7 +61,8 @@ final class BenchCommand implements Subcommand {
                         "Examples:",
                         "  berth bench --docker --json report.json",
                         "  berth bench --only create --only warm",
-                        "  berth bench --agent"));
+                        "  berth bench --agent",
+                        "  berth bench --e2b"));
     }
 
     @Override
@@ -73,6 +77,9 @@ final class BenchCommand implements Subcommand {
         Set<String> only = new HashSet<>(arguments.all(ONLY));
         if (arguments.has(AGENT)) {
             only.addAll(Bench.agentNames());
+        }
+        if (arguments.has(E2B)) {
+            only.add(Bench.e2bName());
         }
         LocalConfig config = LocalOptions.config(arguments, console.env());
         return new BenchOptions(

@@ -1,7 +1,7 @@
 package dev.berth.cli;
 
 import dev.berth.cli.args.Durations;
-import dev.berth.sandbox.local.template.BuildEvent;
+import dev.berth.sandbox.BuildEvent;
 import java.util.function.Consumer;
 
 /** Shows a build of a template: a line for each step, and on a terminal beneath it the newest line of its output. */

@@ -8,6 +8,7 @@ import dev.berth.cli.args.Option;
 import dev.berth.cli.args.Syntax.Operands;
 import dev.berth.client.ApiKey;
 import dev.berth.client.Json;
+import dev.berth.client.KeyForm;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -22,6 +23,9 @@ final class KeyCommands {
             Option.of("--expires", "TIME", "How long it works, such as 30d (default: for ever).", Durations::parse);
     private static final Option<Duration> OVERLAP =
             Option.of("--overlap", "TIME", "How long the old one goes on working (default 1h).", Durations::parse);
+
+    private static final Option<Boolean> E2B =
+            Option.flag("--e2b", "In the form that E2B's clients insist on: e2b_ and 40 digits.");
 
     private KeyCommands() {}
 
@@ -40,8 +44,8 @@ final class KeyCommands {
                         "Make a key and print it; it is not shown again.",
                         "NAME",
                         ONE,
-                        List.of(SCOPE, EXPIRES),
-                        List.of("keys new ci", "keys new ci --scope tools --expires 30d"),
+                        List.of(SCOPE, EXPIRES, E2B),
+                        List.of("keys new ci", "keys new ci --scope tools --expires 30d", "keys new app --e2b"),
                         remote -> made(
                                 remote,
                                 remote.berth()
@@ -49,13 +53,14 @@ final class KeyCommands {
                                         .make(
                                                 remote.operand(0),
                                                 remote.arguments().all(SCOPE),
-                                                remote.arguments().get(EXPIRES)))),
+                                                remote.arguments().get(EXPIRES),
+                                                form(remote)))),
                 RemoteCommand.of(
                         "keys rotate",
                         "Make another key like one, which works for a while longer, and print it.",
                         "ID",
                         ONE,
-                        List.of(OVERLAP),
+                        List.of(OVERLAP, E2B),
                         List.of("keys rotate 3f9c1a20", "keys rotate 3f9c1a20 --overlap 1d"),
                         remote -> made(
                                 remote,
@@ -63,7 +68,8 @@ final class KeyCommands {
                                         .keys()
                                         .rotate(
                                                 remote.operand(0),
-                                                remote.arguments().get(OVERLAP)))),
+                                                remote.arguments().get(OVERLAP),
+                                                form(remote)))),
                 RemoteCommand.of(
                         "keys rm",
                         "End keys.",
@@ -75,6 +81,10 @@ final class KeyCommands {
                             remote.berth().keys().revoke(id);
                             return Json.object().with("id", id);
                         })));
+    }
+
+    private static KeyForm form(Remote remote) {
+        return remote.arguments().has(E2B) ? KeyForm.E2B : KeyForm.BERTH;
     }
 
     private static int list(Remote remote) {

@@ -19,6 +19,10 @@ final class KeyFiles {
     static final String API = "api";
     static final String ADMIN = "admin";
     static final String PREVIEW = "preview";
+    /** For E2B's clients, in the form that they insist on. */
+    static final String E2B = "e2b";
+
+    static final String E2B_TOKENS = "e2b-tokens";
     static final String SEALING = "sealing";
     /** No key, but where the server that has them listens. */
     static final String URL = "url";

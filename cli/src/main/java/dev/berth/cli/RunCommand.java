@@ -158,7 +158,7 @@ final class RunCommand implements Subcommand {
                 "run-" + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
         String template = arguments
                 .get(TEMPLATE)
-                .orElseGet(() -> provider.templates().defaultTemplate().id());
+                .orElseGet(() -> provider.templateStore().defaultTemplate().id());
         // A limit that was asked for is enforced or refused; one that is only our default may have to be left out.
         boolean unlimited =
                 arguments.get(DISK).isEmpty() && !provider.capabilities().contains(Capability.DISK_LIMIT);

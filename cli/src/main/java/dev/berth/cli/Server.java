@@ -103,11 +103,18 @@ final class Server {
         sessions.tenant(SessionKey.DEFAULT_TENANT, settings.tenant(limits));
         Optional<String> given = settings.values().get(Settings.API_KEY);
         String api = keys.api(given, new ApiKeys(database));
+        if (settings.values().get(Settings.E2B)) {
+            keys.e2b(new ApiKeys(database));
+        }
         String admin = keys.admin(settings.values().get(Settings.ADMIN_KEY));
         Gateway gateway = parts.add(
                 "gateway",
                 Gateway.start(
-                        settings.gateway(admin, sealing::read, List.of(SlackBot.SEALED)),
+                        settings.gateway(
+                                admin,
+                                sealing::read,
+                                keys.e2bSecret(settings.values().get(Settings.E2B_SECRET_FILE)),
+                                List.of(SlackBot.SEALED)),
                         sessions,
                         provider,
                         database,
@@ -128,6 +135,11 @@ final class Server {
     /** What a shell makes the API key of. One that somebody gave us is a secret of theirs, and not shown. */
     String shownKey() {
         return apiKeyGiven ? "$(cat " + apiKeyFile + ")" : apiKey;
+    }
+
+    /** What names of ports of E2B's sandboxes end with, if E2B's clients are served. */
+    Optional<String> domain() {
+        return gateway.domain();
     }
 
     /** Stops everything. Returns what could not be stopped. */

@@ -11,6 +11,11 @@ import java.util.Optional;
 
 /** The keys that a server has from its first start on. One that is given goes before the one that is kept. */
 final class ServerKeys {
+    /** What keys are called that were made here. */
+    private static final String UP = "berth up";
+
+    private static final String E2B = "berth up, for E2B's clients";
+
     private final KeyFiles files;
 
     ServerKeys(KeyFiles files) {
@@ -24,11 +29,31 @@ final class ServerKeys {
 
     /** What preview links are signed with. */
     String previewSecret(Optional<String> given) {
+        return secret(KeyFiles.PREVIEW, given);
+    }
+
+    /** What tokens of E2B's sandboxes are made of. */
+    String e2bSecret(Optional<String> given) {
+        return secret(KeyFiles.E2B_TOKENS, given);
+    }
+
+    private String secret(String name, Optional<String> given) {
         byte[] random = new byte[32];
         new SecureRandom().nextBytes(random);
         // A secret from a file of the operator's stays there.
-        return given.orElseGet(
-                () -> keep(KeyFiles.PREVIEW, Optional.empty(), HexFormat.of().formatHex(random)));
+        return given.orElseGet(() -> keep(name, Optional.empty(), HexFormat.of().formatHex(random)));
+    }
+
+    /** Another key of the tenant {@code default}, for E2B's clients; it works when this returns. */
+    String e2b(ApiKeys keys) {
+        String key = files.read(KeyFiles.E2B)
+                .filter(kept -> works(kept, E2B, keys))
+                .orElseGet(() -> ApiKeys.random(ApiKeys.Form.E2B));
+        if (files.read(KeyFiles.E2B).filter(key::equals).isEmpty()) {
+            works(key, E2B, keys);
+            files.write(KeyFiles.E2B, key);
+        }
+        return key;
     }
 
     /**
@@ -38,13 +63,13 @@ final class ServerKeys {
     String api(Optional<String> given, ApiKeys keys) {
         Optional<String> kept = files.read(KeyFiles.API);
         String wanted = given.or(() -> kept).orElseGet(ApiKeys::random);
-        if (!works(wanted, keys)) {
+        if (!works(wanted, UP, keys)) {
             if (given.isPresent()) {
                 throw SandboxException.conflict(
                         "the key in BERTH_API_KEY was revoked or has run out; choose another one, or unset it");
             }
             wanted = ApiKeys.random();
-            works(wanted, keys);
+            works(wanted, UP, keys);
         }
         String key = wanted;
         kept.filter(old -> given.isPresent() && !old.equals(key)).ifPresent(keys::forget);
@@ -54,8 +79,8 @@ final class ServerKeys {
         return key;
     }
 
-    private static boolean works(String key, ApiKeys keys) {
-        return keys.put(SessionKey.DEFAULT_TENANT, "berth up", key, Scope.ALL, Optional.empty())
+    private static boolean works(String key, String name, ApiKeys keys) {
+        return keys.put(SessionKey.DEFAULT_TENANT, name, key, Scope.ALL, Optional.empty())
                 .works(Instant.now());
     }
 

@@ -25,7 +25,7 @@ final class TemplateRmCommand implements Subcommand {
         try (LocalProvider provider = Wiring.provider(LocalOptions.config(arguments, console.env()))) {
             Set<String> used = provider.templatesInUse();
             for (String name : arguments.operands()) {
-                provider.templates()
+                provider.templateStore()
                         .remove(name, template -> used.contains(template.id()))
                         .forEach(removed -> console.out().println(removed.id()));
             }

@@ -51,6 +51,7 @@ final class UpCommand implements Subcommand {
         }
         KeyFiles.at(settings.data().resolve("keys")).write(KeyFiles.URL, server.url());
         console.out().print(ready(server.url(), server.shownKey()));
+        server.domain().ifPresent(domain -> console.out().print(e2b(server.url(), domain, settings)));
         console.out().flush();
         signals.await();
         List<String> failures = server.stop();
@@ -66,5 +67,23 @@ final class UpCommand implements Subcommand {
                   curl %1$s/v1/sandbox/execute -H "Authorization: Bearer %2$s" \\
                     -H 'Content-Type: application/json' -d '{"session_id": "s1", "code": "print(6 * 7)"}'
                 """.formatted(url, key);
+    }
+
+    /** What E2B's clients are told; the key is in a file, since these lines are for programs. */
+    private static String e2b(String url, String domain, ServerSettings settings) {
+        return """
+
+                For E2B's SDKs:
+
+                  export E2B_API_URL=%1$s E2B_SANDBOX_URL=%1$s E2B_VOLUME_API_URL=%1$s E2B_API_KEY=$(cat %2$s)
+
+                Ports of their sandboxes are at https://<port>-<id>.%3$s%4$s
+                """.formatted(
+                url,
+                settings.keys().resolve(KeyFiles.E2B),
+                domain,
+                settings.values().has(Settings.E2B_TLS_KEYSTORE)
+                        ? ""
+                        : "\n(certified by %s)".formatted(settings.data().resolve("e2b/ca.pem")));
     }
 }

@@ -79,17 +79,31 @@ class UpCommandTest {
                     .isEqualTo(200);
             assertThat(server.get(key, "/readyz").statusCode()).isEqualTo(200);
             assertThat(key("api")).isEqualTo(key);
-            for (String name : List.of("api", "admin", "preview")) {
+            assertThat(key("e2b")).matches("e2b_[0-9a-f]{40}");
+            assertThat(server.get(key("e2b"), SESSIONS).statusCode()).isEqualTo(200);
+            for (String name : List.of("api", "admin", "preview", "e2b", "e2b-tokens")) {
                 assertThat(permissions(data.resolve("keys/" + name))).isEqualTo("rw-------");
             }
             assertThat(permissions(data.resolve("keys"))).isEqualTo("rwx------");
             assertThat(server.terminate()).isZero();
-            assertThat(server.out()).startsWith("Berth is ready at " + server.url());
+            assertThat(server.out())
+                    .startsWith("Berth is ready at " + server.url())
+                    .contains("export E2B_API_URL=" + server.url() + " E2B_SANDBOX_URL=" + server.url()
+                            + " E2B_VOLUME_API_URL=" + server.url() + " E2B_API_KEY=$(cat " + data.resolve("keys/e2b")
+                            + ")")
+                    .containsPattern("https://<port>-<id>\\.sbx\\.localhost:[0-9]+")
+                    .contains(data.resolve("e2b/ca.pem").toString())
+                    .doesNotContain(key("e2b"));
+            assertThat(permissions(data.resolve("e2b/ca.key"))).isEqualTo("rw-------");
+            assertThat(permissions(data.resolve("e2b/ca.pem"))).isEqualTo("rw-r--r--");
         }
+        String e2b = key("e2b");
         String admin = key("admin");
         try (RunningServer again = RunningServer.start(data, Map.of()).awaitReady()) {
             assertThat(again.printedKey()).isEqualTo(key);
             assertThat(key("admin")).isEqualTo(admin);
+            assertThat(key("e2b")).isEqualTo(e2b);
+            assertThat(again.get(e2b, SESSIONS).statusCode()).isEqualTo(200);
             assertThat(again.get(key, SESSIONS).statusCode()).isEqualTo(200);
             assertThat(again.terminate()).isZero();
             assertThat(again.err()).isEmpty();

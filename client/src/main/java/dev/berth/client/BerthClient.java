@@ -72,6 +72,17 @@ public final class BerthClient implements AutoCloseable {
         return SessionInfo.of(json(Call.create("/v1/sessions", session.fields().with("tenant_id", tenant))));
     }
 
+    /** The kept checkpoints, the newest first. */
+    public List<KeptCheckpoint> keptCheckpoints(Optional<String> session, int limit) {
+        Call call = Call.get("/v1/checkpoints").query("session_id", session).query("limit", limit);
+        return list(call, "checkpoints", KeptCheckpoint::of);
+    }
+
+    /** Sessions that were made from it keep their files. */
+    public void deleteCheckpoint(String id) {
+        done(Call.delete("/v1/checkpoints/" + Call.encode(id)));
+    }
+
     // ---- everything else -----------------------------------------------------------------------------------------
 
     public Jobs jobs() {
@@ -152,6 +163,7 @@ public final class BerthClient implements AutoCloseable {
         boolean said = call.body() instanceof Call.Body.Text(Json json)
                 && json.get("tenant_id").exists();
         boolean takes = call.path().startsWith("/v1/sessions")
+                || call.path().startsWith("/v1/checkpoints")
                 || call.path().startsWith("/v1/jobs")
                 || call.path().startsWith("/v1/secrets")
                 || call.path().equals("/v1/sandbox/files");

@@ -21,7 +21,15 @@ public final class Keys {
      * @param lifetime for ever if it is empty
      */
     public ApiKey.Made make(String name, List<String> scopes, Optional<Duration> lifetime) {
-        Json body = Json.object().with("name", name).with("expires_in_seconds", lifetime.map(Duration::toSeconds));
+        return make(name, scopes, lifetime, KeyForm.BERTH);
+    }
+
+    /** The same, for clients that insist on how a key looks. */
+    public ApiKey.Made make(String name, List<String> scopes, Optional<Duration> lifetime, KeyForm form) {
+        Json body = Json.object()
+                .with("name", name)
+                .with("expires_in_seconds", lifetime.map(Duration::toSeconds))
+                .with("form", form.wireName());
         return ApiKey.made(berth.json(Call.create(path(), scopes.isEmpty() ? body : body.with("scopes", scopes))));
     }
 
@@ -31,7 +39,14 @@ public final class Keys {
      * @param overlap how long the old one goes on working; an hour if it is empty
      */
     public ApiKey.Made rotate(String id, Optional<Duration> overlap) {
-        Json body = Json.object().with("overlap_seconds", overlap.map(Duration::toSeconds));
+        return rotate(id, overlap, KeyForm.BERTH);
+    }
+
+    /** The same, for clients that insist on how a key looks. */
+    public ApiKey.Made rotate(String id, Optional<Duration> overlap, KeyForm form) {
+        Json body = Json.object()
+                .with("overlap_seconds", overlap.map(Duration::toSeconds))
+                .with("form", form.wireName());
         return ApiKey.made(berth.json(Call.create(path() + "/" + Call.encode(id) + "/rotate", body)));
     }
 

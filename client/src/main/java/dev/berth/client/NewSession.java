@@ -1,5 +1,6 @@
 package dev.berth.client;
 
+import java.time.Duration;
 import java.util.Map;
 
 /** A session to be made. What is not said is as the server has it. */
@@ -63,6 +64,26 @@ public final class NewSession {
     /** Keeps the files as they were before each of so many turns. */
     public NewSession keepingCheckpoints(int turns) {
         return with("keep_checkpoints", turns);
+    }
+
+    /** Notes of whoever makes it. */
+    public NewSession withMetadata(Map<String, String> metadata) {
+        return with("metadata", metadata);
+    }
+
+    /**
+     * How long it stays up each time, used or not.
+     *
+     * @param then what becomes of it: delete, pause or stop
+     */
+    public NewSession withExpiry(Duration after, String then) {
+        return with(
+                "expiry", Json.object().with("after", after.toMillis() / 1e3).with("then", then));
+    }
+
+    /** With the files of a kept checkpoint, by its id or name. */
+    public NewSession fromCheckpoint(String idOrName) {
+        return with("checkpoint", idOrName);
     }
 
     /** Any other field of the API. */

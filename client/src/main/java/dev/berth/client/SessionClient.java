@@ -276,6 +276,12 @@ public final class SessionClient {
                 berth.json(Call.create(path("/checkpoints"), Json.object().with("name", name))));
     }
 
+    /** Keeps its files as they are now for other sessions to be made from, until that is deleted. */
+    public KeptCheckpoint keep(Optional<String> name) {
+        return KeptCheckpoint.of(berth.json(
+                Call.create("/v1/checkpoints", inSession(Json.object().with("name", name)))));
+    }
+
     /** Puts its files back to how they were before a turn; its processes are ended. */
     public SessionInfo rollback(long turn) {
         return SessionInfo.of(

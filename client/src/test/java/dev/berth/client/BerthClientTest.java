@@ -138,6 +138,21 @@ class BerthClientTest {
         Checkpoint checkpoint = session.checkpoint(Optional.of("clean"));
         session.write("a", "after");
         assertThat(session.checkpoints()).extracting(Checkpoint::name).contains("clean");
+        KeptCheckpoint kept = session.keep(Optional.of("life"));
+        assertThat(berth.keptCheckpoints(Optional.of(session.id()), 10)).containsExactly(kept);
+        berth.make(NewSession.named("life:kept")
+                .fromCheckpoint("life")
+                .withMetadata(Map.of("a", "b"))
+                .withExpiry(Duration.ofMinutes(10), "delete"));
+        assertThat(berth.session("life:kept")
+                        .info()
+                        .json()
+                        .get("metadata")
+                        .get("a")
+                        .text())
+                .isEqualTo("b");
+        berth.session("life:kept").delete();
+        berth.deleteCheckpoint(kept.id());
         SessionInfo fork = session.fork(Optional.of("life:2"), Optional.of(checkpoint.turn()));
         assertThat(berth.session(fork.id()).read("a").content()).contains("before");
         session.rollback(checkpoint.turn());

@@ -13,6 +13,8 @@ import dev.berth.gateway.agent.ModelChoice;
 import dev.berth.gateway.auth.OidcConfig;
 import dev.berth.gateway.channel.ChannelsConfig;
 import dev.berth.gateway.config.SealedColumn;
+import dev.berth.gateway.e2b.E2bConfig;
+import dev.berth.gateway.e2b.E2bConfig.Naming;
 import dev.berth.gateway.egress.OutboundConfig;
 import dev.berth.gateway.http.ServerConfig;
 import dev.berth.gateway.webhook.WebhooksConfig;
@@ -21,6 +23,8 @@ import dev.berth.sandbox.Network;
 import dev.berth.sandbox.Network.Rule;
 import dev.berth.sandbox.local.LocalConfig;
 import dev.berth.sandbox.local.network.NetworkConfig;
+import dev.berth.sandbox.local.template.BuildConfig;
+import dev.berth.sandbox.local.template.oci.RegistryConfig;
 import dev.berth.session.IdlePolicy;
 import dev.berth.session.SessionSpec;
 import dev.berth.session.SessionsConfig;
@@ -29,6 +33,7 @@ import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.session.job.JobsConfig;
 import dev.berth.tool.ToolSettings;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -59,7 +64,12 @@ public record ServerSettings(Values values) {
                 warm,
                 new NetworkConfig(
                         values.get(Settings.NETWORK_RANGE),
-                        values.get(Settings.NETWORK_RESOLVERS).orElse(List.of())));
+                        values.get(Settings.NETWORK_RESOLVERS).orElse(List.of())),
+                new BuildConfig(
+                        RegistryConfig.of(
+                                values.get(Settings.REGISTRIES).orElse(List.of()),
+                                values.get(Settings.REGISTRY_MIRROR)),
+                        values.get(Settings.BUILD_NETWORK)));
     }
 
     public Path templates() {
@@ -114,8 +124,12 @@ public record ServerSettings(Values values) {
                 values.get(Settings.BODY_MAX));
     }
 
-    /** @param sealed what channels keep in the database with these keys */
-    public GatewayConfig gateway(String adminKey, Supplier<List<byte[]>> sealingKeys, List<SealedColumn> sealed) {
+    /**
+     * @param e2bSecret what tokens of E2B's sandboxes are made of
+     * @param sealed what channels keep in the database with these keys
+     */
+    public GatewayConfig gateway(
+            String adminKey, Supplier<List<byte[]>> sealingKeys, String e2bSecret, List<SealedColumn> sealed) {
         return GatewayConfig.of(http(), data(), adminKey, sealingKeys)
                 .withTools(ToolSettings.DEFAULT.withTimeouts(
                         values.get(Settings.TOOLS_TIMEOUT), values.get(Settings.TOOLS_LONGEST_TIMEOUT)))
@@ -129,6 +143,7 @@ public record ServerSettings(Values values) {
                         values.get(Settings.EGRESS_CONNECT_TIMEOUT),
                         values.get(Settings.EGRESS_ANSWER_TIMEOUT),
                         values.get(Settings.EGRESS_IDLE_TIMEOUT)))
+                .withE2b(e2b(e2bSecret))
                 .withAgents(agents())
                 .withChannels(channels(), sealed)
                 .withApprovalPatience(values.get(Settings.APPROVAL_TIMEOUT))
@@ -140,6 +155,25 @@ public record ServerSettings(Values values) {
                         .withKept(values.get(Settings.JOBS_KEPT))
                         .withAddress(values.get(Settings.PUBLIC_URL)))
                 .withWebhooks(WebhooksConfig.DEFAULT.withPrivateAddresses(values.get(Settings.WEBHOOKS_PRIVATE)));
+    }
+
+    /** How E2B's clients are served, if they are. */
+    Optional<E2bConfig> e2b(String secret) {
+        if (!values.get(Settings.E2B)) {
+            return Optional.empty();
+        }
+        Naming naming = new Naming(
+                values.get(Settings.E2B_PORT),
+                values.get(Settings.E2B_TLS_KEYSTORE)
+                        .flatMap(store -> values.get(Settings.E2B_TLS_PASSWORD_FILE)
+                                .map(password -> new ServerConfig.Tls(store, password))),
+                values.get(Settings.E2B_PUBLIC_DOMAIN));
+        return Optional.of(new E2bConfig(
+                values.get(Settings.E2B_DOMAIN),
+                secret.getBytes(StandardCharsets.UTF_8),
+                values.get(Settings.E2B_INTERNET),
+                values.get(Settings.E2B_LONGEST_TIMEOUT),
+                naming));
     }
 
     /** Rules of what agents may reach have the model's port too: it may be the model that is at such an address. */

@@ -10,6 +10,7 @@ import dev.berth.cli.args.Option;
 import dev.berth.cli.args.UsageException;
 import dev.berth.gateway.agent.ModelChoice;
 import dev.berth.gateway.auth.ApiKeys;
+import dev.berth.gateway.e2b.E2bConfig;
 import dev.berth.sandbox.Destination;
 import dev.berth.sandbox.Destination.Cidr;
 import dev.berth.sandbox.Destination.Domain;
@@ -19,7 +20,9 @@ import dev.berth.sandbox.Network.Rule;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import dev.berth.sandbox.local.network.NetworkConfig;
 import dev.berth.sandbox.local.store.StoreKind;
+import dev.berth.sandbox.local.template.BuildConfig;
 import dev.berth.sandbox.local.template.TemplateName;
+import dev.berth.sandbox.local.template.oci.RegistryConfig;
 import dev.berth.session.SessionKey;
 import dev.berth.session.artifact.ArtifactsConfig;
 import dev.berth.session.store.DatabaseConfig;
@@ -218,6 +221,31 @@ public final class Settings {
             "those of the machine",
             "Who answers programs in an open network that ask for names, by addresses such as 9.9.9.9.");
 
+    public static final Setting<Optional<List<String>>> REGISTRIES = Setting.optional(
+            "registries",
+            checked(Types.WORDS, words -> {
+                var _ = RegistryConfig.of(words, Optional.empty());
+                return words;
+            }),
+            "none",
+            "Registries at private addresses that templates may be built from, such as registry.example.com; with"
+                    + " http:// in front those that are asked without TLS.");
+    public static final Setting<Optional<String>> REGISTRY_MIRROR = Setting.optional(
+            "registry.mirror",
+            checked(Type.of("ADDRESS", text -> text), text -> {
+                var _ = RegistryConfig.of(List.of(text), Optional.empty());
+                return text;
+            }),
+            "none",
+            "The registry that is asked for images of Docker Hub in its place.");
+
+    public static final Setting<BuildConfig.Reach> BUILD_NETWORK = Setting.of(
+            "build.network",
+            Types.oneOf(BuildConfig.Reach.class),
+            "open",
+            "What the commands of templates reach that are built by the API: none, open (everything public and nothing of"
+                    + " this machine or its neighbours), or host (what this machine reaches).");
+
     // ---- the way out ---------------------------------------------------------------------------------------------
 
     public static final Setting<Network.Mode> NETWORK = Setting.of(
@@ -392,6 +420,48 @@ public final class Settings {
     public static final Setting<Integer> CHANNEL_RATE =
             Setting.of("channel.rate.per-minute", positive(), "20", "How many a minute after that.");
 
+    // ---- E2B's clients -------------------------------------------------------------------------------------------
+
+    public static final Setting<Boolean> E2B =
+            Setting.of("e2b.enabled", Types.SWITCH, "true", "Whether E2B's clients are served, see docs/e2b.md.");
+    public static final Setting<String> E2B_DOMAIN = Setting.of(
+            "e2b.domain",
+            Type.of("NAME", Settings::domain),
+            E2bConfig.DOMAIN,
+            "What the names of ports of sandboxes end with, as <port>-<id>.<domain>.");
+    public static final Setting<Optional<Integer>> E2B_PORT = Setting.optional(
+            "e2b.port",
+            Types.PORT,
+            "the one after port, or any if that is taken",
+            "The port in TLS where these names, and api.<domain>, are served; 0 is any that is free.");
+    public static final Setting<Optional<Path>> E2B_TLS_KEYSTORE = Setting.optional(
+            "e2b.tls.keystore",
+            Types.PATH,
+            "made at the first start, with <data>/e2b/ca.pem to trust it by",
+            "A PKCS#12 key store with a certificate for <domain> and *.<domain>; read again every day.");
+    public static final Setting<Optional<String>> E2B_TLS_PASSWORD_FILE = Setting.optional(
+            "e2b.tls.password-file", Types.CONTENT, "none", "A file with the password of that key store.");
+    public static final Setting<Optional<String>> E2B_PUBLIC_DOMAIN = Setting.optional(
+            "e2b.public-domain",
+            Type.of("NAME[:PORT]", Settings::publicDomain),
+            "e2b.domain with the port",
+            "What clients are told that names end with, where a proxy is in front of the server.");
+    public static final Setting<Boolean> E2B_INTERNET = Setting.of(
+            "e2b.internet",
+            Types.SWITCH,
+            "true",
+            "Whether sandboxes of E2B's clients reach everything public if nobody says, as E2B's do.");
+    public static final Setting<Duration> E2B_LONGEST_TIMEOUT = Setting.of(
+            "e2b.timeout.longest",
+            checked(Types.TIME, Settings::longerThanNothing),
+            "30d",
+            "The longest time for which a sandbox can be asked to stay.");
+    public static final Setting<Optional<String>> E2B_SECRET_FILE = Setting.optional(
+            "e2b.secret-file",
+            checked(Types.CONTENT, Settings::longEnough),
+            "<data>/keys/e2b-tokens, made at the first start",
+            "A file with the secret that tokens of sandboxes are made of; the same on all servers of a database.");
+
     // ---- sessions ------------------------------------------------------------------------------------------------
 
     public static final Setting<Long> LIMITS_MEMORY = Setting.of(
@@ -537,7 +607,19 @@ public final class Settings {
                         OIDC_ADMIN_ROLE));
         parts.put(
                 "Sandboxes",
-                List.of(PROVIDER, RUNTIME, TEMPLATES, TEMPLATE, WARM, STORE, POOL, NETWORK_RANGE, NETWORK_RESOLVERS));
+                List.of(
+                        PROVIDER,
+                        RUNTIME,
+                        TEMPLATES,
+                        TEMPLATE,
+                        WARM,
+                        STORE,
+                        POOL,
+                        NETWORK_RANGE,
+                        NETWORK_RESOLVERS,
+                        REGISTRIES,
+                        REGISTRY_MIRROR,
+                        BUILD_NETWORK));
         parts.put(
                 "Sessions",
                 List.of(
@@ -606,6 +688,18 @@ public final class Settings {
                         CHANNEL_TENANT,
                         CHANNEL_BURST,
                         CHANNEL_RATE));
+        parts.put(
+                "E2B's clients",
+                List.of(
+                        E2B,
+                        E2B_DOMAIN,
+                        E2B_PORT,
+                        E2B_TLS_KEYSTORE,
+                        E2B_TLS_PASSWORD_FILE,
+                        E2B_PUBLIC_DOMAIN,
+                        E2B_INTERNET,
+                        E2B_LONGEST_TIMEOUT,
+                        E2B_SECRET_FILE));
         parts.put("The tenant `default`", List.of(TENANT_SESSIONS, TENANT_CREATED, TENANT_MEMORY, TENANT_DISK));
         parts.put(
                 "What is kept and told",
@@ -707,6 +801,24 @@ public final class Settings {
             }
         }
         throw new UsageException("'" + text + "' is not the address of a DNS server, such as 9.9.9.9 or [::1]:5353");
+    }
+
+    private static String domain(String text) {
+        String name = text.toLowerCase(Locale.ROOT);
+        // Two labels at least: clients take no wildcard right below the top.
+        if (!name.matches("(?=.{3,190}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z0-9-]*[a-z][a-z0-9-]*")) {
+            throw new UsageException("'" + text + "' is no domain; write one such as sbx.example.com");
+        }
+        return name;
+    }
+
+    private static String publicDomain(String text) {
+        int colon = text.indexOf(':');
+        if (colon < 0) {
+            return domain(text);
+        }
+        int port = Types.PORT.reader().apply(text.substring(colon + 1));
+        return domain(text.substring(0, colon)) + ":" + port;
     }
 
     private static Duration longerThanNothing(Duration time) {

@@ -13,12 +13,13 @@ final class Together {
     private Together() {}
 
     static void check(Values values, Problems problems) {
-        Optional<Path> keyStore = values.get(Settings.TLS_KEYSTORE);
-        Optional<String> password = values.get(Settings.TLS_PASSWORD_FILE);
-        if (keyStore.isPresent() != password.isPresent() && problems.none()) {
-            problems.add("tls", "tls.keystore and tls.password-file go together; set both for HTTPS, or none");
-        } else if (keyStore.isPresent() && password.isPresent()) {
-            open(keyStore.get(), password.get(), problems);
+        keyStore("tls", values.get(Settings.TLS_KEYSTORE), values.get(Settings.TLS_PASSWORD_FILE), problems);
+        keyStore(
+                "e2b.tls", values.get(Settings.E2B_TLS_KEYSTORE), values.get(Settings.E2B_TLS_PASSWORD_FILE), problems);
+        if (values.get(Settings.E2B)
+                && values.get(Settings.PORT) != 0
+                && values.get(Settings.E2B_PORT).equals(Optional.of(values.get(Settings.PORT)))) {
+            problems.add("e2b.port", "it is the port of the API too; choose another one, or leave it to the server");
         }
         if (values.get(Settings.OIDC_ISSUER).isPresent()
                 != values.get(Settings.OIDC_JWKS).isPresent()) {
@@ -68,14 +69,23 @@ final class Together {
         }
     }
 
-    private static void open(Path keyStore, String password, Problems problems) {
+    private static void keyStore(String name, Optional<Path> keyStore, Optional<String> password, Problems problems) {
+        if (keyStore.isPresent() != password.isPresent() && problems.none()) {
+            problems.add(
+                    name, name + ".keystore and " + name + ".password-file go together; set both for HTTPS, or none");
+        } else if (keyStore.isPresent() && password.isPresent()) {
+            open(name, keyStore.get(), password.get(), problems);
+        }
+    }
+
+    private static void open(String name, Path keyStore, String password, Problems problems) {
         try (InputStream in = Files.newInputStream(keyStore)) {
             KeyStore.getInstance("PKCS12").load(in, password.toCharArray());
         } catch (IOException | GeneralSecurityException e) {
             problems.add(
-                    "tls.keystore",
-                    "could not open " + keyStore
-                            + "; it has to be a PKCS#12 key store, and tls.password-file has to hold its password");
+                    name + ".keystore",
+                    "could not open " + keyStore + "; it has to be a PKCS#12 key store, and " + name
+                            + ".password-file has to hold its password");
         }
     }
 }

@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.berth.cli.args.Syntax;
+import dev.berth.gateway.e2b.E2bConfig;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.local.LocalConfig.RuntimeKind;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -74,6 +76,15 @@ class ValuesTest {
             example("channel.tenant", "acme", "a b"),
             example("channel.rate.burst", "5", "0"),
             example("channel.rate.per-minute", "60", "fast"),
+            example("e2b.enabled", "false", "perhaps"),
+            example("registries", "registry.example.com,http://127.0.0.1:5000", "not a name"),
+            example("registry.mirror", "mirror.example.com", "not a name"),
+            example("build.network", "host", "lan"),
+            example("e2b.domain", "boxes.example.com", "localhost"),
+            example("e2b.port", "8443", "70000"),
+            example("e2b.public-domain", "boxes.example.com:8443", "https://boxes.example.com"),
+            example("e2b.internet", "false", "some"),
+            example("e2b.timeout.longest", "24h", "0s"),
             example("provider", "local", "docker"),
             example("runtime", "runsc", "podman"),
             example("templates", "/srv/templates", "\0"),
@@ -118,6 +129,7 @@ class ValuesTest {
                         .filter(it -> !it.equals("config")
                                 && !it.endsWith("-file")
                                 && !it.startsWith("tls.")
+                                && !it.startsWith("e2b.tls.")
                                 && !it.startsWith("agent.model.")
                                 && !it.startsWith("agent.chat.")
                                 && !it.equals("slack.bot-token")
@@ -186,13 +198,47 @@ class ValuesTest {
     }
 
     @Test
+    void whatIsSetOfE2bGetsToWhereItIsUsed() {
+        var usual = new ServerSettings(read(Map.of())).e2b("secret").orElseThrow();
+        assertThat(usual.domain()).isEqualTo("sbx.localhost");
+        assertThat(usual.secret()).isEqualTo("secret".getBytes(StandardCharsets.UTF_8));
+        assertThat(usual.internet()).isTrue();
+        assertThat(usual.longestTimeout()).isEqualTo(Duration.ofDays(30));
+        assertThat(usual.naming()).isEqualTo(E2bConfig.Naming.DEFAULT);
+        var other = new ServerSettings(read(Map.of(
+                        "BERTH_E2B_DOMAIN", "Boxes.Example.com",
+                        "BERTH_E2B_PORT", "0",
+                        "BERTH_E2B_PUBLIC_DOMAIN", "public.example.com",
+                        "BERTH_E2B_INTERNET", "false",
+                        "BERTH_E2B_TIMEOUT_LONGEST", "24h")))
+                .gateway("berth_key", List::of, "secret", List.of())
+                .features()
+                .e2b()
+                .orElseThrow();
+        assertThat(other.domains()).containsExactly("boxes.example.com", "public.example.com");
+        assertThat(other.naming().port()).contains(0);
+        assertThat(other.internet()).isFalse();
+        assertThat(other.longestTimeout()).isEqualTo(Duration.ofHours(24));
+        assertThat(new ServerSettings(read(Map.of("BERTH_E2B_ENABLED", "false"))).e2b("secret"))
+                .isEmpty();
+    }
+
+    @Test
+    void whatCannotBeTogetherOfE2bIsSaid() {
+        assertThat(problems(Map.of("BERTH_E2B_TLS_KEYSTORE", "/etc/berth/sbx.p12")))
+                .contains("e2b.tls.keystore and e2b.tls.password-file go together");
+        assertThat(problems(Map.of("BERTH_PORT", "9000", "BERTH_E2B_PORT", "9000")))
+                .contains("the port of the API too");
+    }
+
+    @Test
     void aModelIsSetUpAsAWhole() {
         Map<String, String> whole = Map.of(
                 "BERTH_AGENT_MODEL_PROVIDER", "anthropic",
                 "BERTH_AGENT_MODEL_NAME", "claude",
                 "BERTH_AGENT_MODEL_SECRET", "ANTHROPIC_API_KEY");
         var agents = new ServerSettings(read(whole))
-                .gateway("berth_key", List::of, List.of())
+                .gateway("berth_key", List::of, "secret", List.of())
                 .features()
                 .agents();
         assertThat(agents.model().orElseThrow().secret()).contains("ANTHROPIC_API_KEY");
