@@ -43,8 +43,11 @@ public final class Bench {
     private static final List<Measurement> AGENTS =
             List.of(new AgentCold(), new AgentWarm(), new AgentResume(), new AgentMemory());
 
+    /** Only measured when asked for, as it needs npm and its registry. */
+    private static final Measurement E2B = new E2bBurst();
+
     private static final List<Measurement> ALL =
-            Stream.concat(USUAL.stream(), AGENTS.stream()).toList();
+            Stream.of(USUAL, AGENTS, List.of(E2B)).flatMap(List::stream).toList();
 
     private Bench() {}
 
@@ -56,6 +59,11 @@ public final class Bench {
     /** Those of them that are about agents, which are measured only if they are named. */
     public static List<String> agentNames() {
         return AGENTS.stream().map(Measurement::name).toList();
+    }
+
+    /** The one with E2B's SDK, which is measured only if it is named. */
+    public static String e2bName() {
+        return E2B.name();
     }
 
     /** Prints the report and returns the exit code: 0 if everything could be measured, whatever came out. */

@@ -19,7 +19,7 @@ import java.util.function.UnaryOperator;
 
 /** The API as a server has it, and clients that keep their connections. */
 final class HttpSite implements AutoCloseable {
-    private static final String KEY = "berth_the-key-of-the-benchmark";
+    static final String KEY = "berth_the-key-of-the-benchmark";
 
     private final Gateway gateway;
     private final List<HttpConnection> connections = new ArrayList<>();
@@ -40,6 +40,10 @@ final class HttpSite implements AutoCloseable {
                 site.provider(),
                 site.database(),
                 new PrometheusMeterRegistry(PrometheusConfig.DEFAULT)));
+    }
+
+    String url() {
+        return "http://127.0.0.1:" + gateway.port();
     }
 
     /** Runs {@code true} in a session, each time by the same connection. */

@@ -23,7 +23,16 @@ public record Series(List<Long> nanos) {
 
     /** What 99 of 100 samples do not exceed, by the nearest rank: one that was measured, not one between two. */
     public Quantity p99() {
-        int rank = (int) Math.ceil(nanos.size() * 0.99);
+        return nearest(0.99);
+    }
+
+    /** The same of 95. */
+    public Quantity p95() {
+        return nearest(0.95);
+    }
+
+    private Quantity nearest(double share) {
+        int rank = (int) Math.ceil(nanos.size() * share);
         return millis(nanos.get(rank - 1));
     }
 
