@@ -12,6 +12,7 @@ import dev.berth.agent.AgentEvent;
 import dev.berth.agent.AgentEvent.Outcome;
 import dev.berth.agent.Heard;
 import dev.berth.agent.Past;
+import dev.berth.agent.Soon;
 import dev.berth.agent.Station;
 import dev.berth.sandbox.CommandInfo;
 import dev.berth.sandbox.ErrorCode;
@@ -120,8 +121,8 @@ class FakePiTest {
         }
 
         boolean nothingRuns() {
-            return sandbox.commands().stream()
-                    .allMatch(command -> command.exit().isPresent());
+            return Soon.is(() -> sandbox.commands().stream()
+                    .allMatch(command -> command.exit().isPresent()));
         }
 
         @Override

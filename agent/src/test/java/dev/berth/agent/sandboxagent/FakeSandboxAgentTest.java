@@ -11,6 +11,7 @@ import dev.berth.agent.AgentEvent;
 import dev.berth.agent.AgentEvent.Outcome;
 import dev.berth.agent.Heard;
 import dev.berth.agent.Past;
+import dev.berth.agent.Soon;
 import dev.berth.agent.Station;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.Limits;
@@ -172,8 +173,8 @@ class FakeSandboxAgentTest {
         }
 
         boolean nothingRuns() {
-            return sandbox.commands().stream()
-                    .allMatch(command -> command.exit().isPresent());
+            return Soon.is(() -> sandbox.commands().stream()
+                    .allMatch(command -> command.exit().isPresent()));
         }
 
         @Override
