@@ -103,7 +103,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
         from = notes.from();
         forgetful = notes.forgetful();
         if (state == State.RUNNING) {
-            waiting.addAll(notes.saying());
+            saying = position > from ? List.of() : notes.saying(); // what is heard of a turn was said
             waiting.addAll(notes.waiting());
         }
         mayHaveBegun = state == State.IDLE && !turn.isEmpty();
@@ -236,7 +236,7 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
                 station, notebook, process, listener, receiver -> opener.open(receiver, reading), reading, busy, notes);
         try {
             agent.ping();
-            agent.resay(!notes.get().saying().isEmpty() || notes.get().turn().isEmpty());
+            agent.resay();
             return Optional.of(agent);
         } catch (SandboxException e) {
             if (e.code() == ErrorCode.TIMEOUT) {
@@ -270,10 +270,15 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
         peer.exchange("_berth/ping", Rpc.object(), patience.command());
     }
 
-    /** The server before this one may have been killed before it could say what had waited. */
-    private void resay(boolean unsure) {
+    /** The server before this one may have been killed before it could say what it wanted to, or what had waited. */
+    private void resay() {
         synchronized (this) {
-            if (!unsure || state != State.RUNNING || sending || waiting.isEmpty()) {
+            boolean unsure = !saying.isEmpty() || turn.isEmpty();
+            if (!unsure || state != State.RUNNING || sending) {
+                return;
+            }
+            waiting.addAll(0, saying);
+            if (waiting.isEmpty()) {
                 return;
             }
             sending = true;
@@ -394,10 +399,10 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
             peer.send(Rpc.request(id, "session/prompt", params));
             synchronized (this) {
                 forgetful = false;
-                if (turn.equals(id)) {
+                if (turn.equals(id)) { // else it has answered already
                     saying = List.of();
-                    note();
                 }
+                note();
                 if (state == State.BEGINNING) {
                     begin();
                 }

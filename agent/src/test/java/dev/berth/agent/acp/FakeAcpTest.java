@@ -548,6 +548,30 @@ class FakeAcpTest {
     }
 
     @Test
+    void whatWasSaidIsNotSaidAgainAlthoughTheServerWasKilledBeforeItCouldNoteSo() {
+        try (Place place = new Place("""
+                for request in prompts():
+                    while not os.path.exists('/home/user/go'): time.sleep(0.02)
+                    text(said(request) + ';')
+                    end(request)
+                """)) {
+            String notes = ".berth/fake/notes.json";
+            try (Agent agent = place.start()) {
+                agent.say("hello");
+                place.heard.first(AgentEvent.Began.class);
+            }
+            String before = place.read(notes).replace("\"saying\":[]", "\"saying\":[\"hello\"]");
+            assertThat(before).contains("hello");
+            place.sandbox.files().write(notes, new ByteArrayInputStream(before.getBytes(UTF_8)));
+            place.sandbox.files().write("go", new ByteArrayInputStream(new byte[0]));
+            try (Agent _ = place.attach()) {
+                assertThat(place.heard.ended().outcome()).isEqualTo(Outcome.DONE);
+                assertThat(place.heard.text()).isEqualTo("hello;");
+            }
+        }
+    }
+
+    @Test
     void noMoreWaitsThanThereIsRoomFor() {
         try (Place place = new Place("""
                 for request in prompts():
