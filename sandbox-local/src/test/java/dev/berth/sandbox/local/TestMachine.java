@@ -38,21 +38,27 @@ public final class TestMachine implements AutoCloseable {
     }
 
     TestMachine(RuntimeKind runtime, StoreKind store, Map<String, Integer> warm) {
-        this(runtime, store, warm, NetworkConfig.DEFAULT);
+        this(runtime, store, POOL, warm, NetworkConfig.DEFAULT);
     }
 
     TestMachine(RuntimeKind runtime, NetworkConfig network) {
-        this(runtime, StoreKind.BTRFS, Map.of(), network);
+        this(runtime, StoreKind.BTRFS, POOL, Map.of(), network);
     }
 
-    private TestMachine(RuntimeKind runtime, StoreKind store, Map<String, Integer> warm, NetworkConfig network) {
+    /** With a disk of this size. */
+    TestMachine(RuntimeKind runtime, long pool) {
+        this(runtime, StoreKind.BTRFS, pool, Map.of(), NetworkConfig.DEFAULT);
+    }
+
+    private TestMachine(
+            RuntimeKind runtime, StoreKind store, long pool, Map<String, Integer> warm, NetworkConfig network) {
         try {
             // Short, because the path of a socket is; and on the disk, not on a tmpfs.
             data = Files.createTempDirectory(Path.of("/var/tmp"), "berth-");
         } catch (IOException e) {
             throw new java.io.UncheckedIOException(e);
         }
-        config = new LocalConfig(data, templates(), runtime, store, POOL, warm, network, BuildConfig.DEFAULT);
+        config = new LocalConfig(data, templates(), runtime, store, pool, warm, network, BuildConfig.DEFAULT);
         provider = LocalProvider.open(config);
     }
 
