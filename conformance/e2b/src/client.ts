@@ -61,6 +61,16 @@ switch (what) {
     ready()
     break
   }
+  case 'stream': {
+    const reader = (await fetch(`https://${box.getHost(3400)}/`)).body!.getReader()
+    await reader.read()
+    ready()
+    break
+  }
+  case 'template-upload': {
+    const upload = await fetch(argument!, { method: 'PUT', body: endless(), duplex: 'half' } as RequestInit)
+    throw new Error(`it is over: ${upload.status}`)
+  }
   case 'websocket': {
     const socket = new WebSocket(`wss://${box.getHost(3300)}/`)
     socket.onmessage = ready

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { before, describe, test } from 'node:test'
 import { Sandbox, Volume } from 'e2b'
 import { Sandbox as Interpreter } from '@e2b/code-interpreter'
-import { all, fresh, key, processes, run, sandbox, shared, stream, until, url } from './berth.ts'
+import { all, api, fresh, key, processes, run, sandbox, shared, stream, until, url } from './berth.ts'
 
 /** Greets whoever sends something, and says when he went. */
 const WEBSOCKET = `
@@ -20,6 +20,14 @@ require('http').createServer().on('upgrade', (req, socket) => {
   socket.on('end', () => socket.end()) // or node leaves its own side open
   socket.on('close', () => console.log('closed'))
 }).listen(3300, () => console.log('listens'))`
+
+/** Says one thing, and no more until its client is gone. */
+const STREAM = `
+require('http').createServer((req, res) => {
+  res.writeHead(200, { 'Content-Type': 'text/event-stream' })
+  res.write('data: begun\\n\\n')
+  res.on('close', () => console.log('closed'))
+}).listen(3400, () => console.log('listens'))`
 
 async function serverPid(): Promise<number> {
   const { stdout } = await run('ss', ['-Hltnp', `sport = :${new URL(url).port}`])
@@ -36,7 +44,7 @@ async function held(): Promise<{ files: string[]; halfClosed: number }> {
   )
   const { stdout } = await run('ss', ['-Htn', 'state', 'close-wait', `sport = :${new URL(url).port}`])
   return {
-    files: links.filter(it => it.includes('inotify') || it.includes('/home/user/')).sort(),
+    files: links.filter(it => /inotify|\/home\/user\/|\.part$/.test(it)).sort(),
     halfClosed: stdout.split('\n').filter(it => it.trim()).length,
   }
 }
@@ -198,6 +206,28 @@ describe('many: clients that vanish', () => {
     await until(() => server.stdout.includes('closed'), 'it is told')
     await server.kill()
     await nothingIsLeft()
+  })
+
+  test('in a stream of a port that is silent: the server inside sees it', async () => {
+    await box().files.write('/tmp/stream.js', STREAM)
+    const server = await box().commands.run('node /tmp/stream.js', { background: true, timeoutMs: 0 })
+    await until(() => server.stdout.includes('listens'), 'it listens')
+    await vanish('stream', box().sandboxId)
+    await until(() => server.stdout.includes('closed'), 'it is told')
+    await server.kill()
+    await nothingIsLeft()
+  })
+
+  test('in an upload for a template: the same can be uploaded afterwards', async () => {
+    const made = await api('POST', '/v3/templates', { name: fresh('template') })
+    assert.equal(made.status, 202, made.text)
+    const place = `/templates/${made.json.templateID}/files/${'5'.repeat(64)}`
+    const asked = await api('GET', place)
+    assert.equal(asked.json.present, false)
+    await vanish('template-upload', box().sandboxId, asked.json.url)
+    await nothingIsLeft()
+    assert.equal((await api('GET', place)).json.present, false, 'half of it is not taken for all of it')
+    assert.equal((await api('DELETE', `/templates/${made.json.templateID}`)).status, 204)
   })
 
   test('in code that runs: the kernel is free again', async t => {

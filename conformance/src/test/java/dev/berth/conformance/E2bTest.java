@@ -55,7 +55,7 @@ class E2bTest {
             entry("git.test.ts", 16),
             entry("interpreter.test.ts", 43),
             entry("lifecycle.test.ts", 86),
-            entry("many.test.ts", 15),
+            entry("many.test.ts", 17),
             entry("native.test.ts", 8),
             entry("ports.test.ts", 28),
             entry("pty.test.ts", 16),

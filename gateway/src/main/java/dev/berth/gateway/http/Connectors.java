@@ -28,7 +28,8 @@ final class Connectors {
             tls.setKeyStorePassword(config.tls().get().password());
             connector = tls(server, http, tls, config.idle(), true);
         } else {
-            connector = new ServerConnector(server, new HttpConnectionFactory(http), Http2.clear(http, config.idle()));
+            connector =
+                    ClientEndPoint.connector(server, new HttpConnectionFactory(http), Http2.clear(http, config.idle()));
             connector.setIdleTimeout(config.idle().toMillis());
             connector.getConnectionFactory(HttpConnectionFactory.class).setInputBufferSize(READ_AT_ONCE);
         }
@@ -56,8 +57,8 @@ final class Connectors {
         http2.setConnectProtocolEnabled(socketsInHttp2);
         ALPNServerConnectionFactory choice = new ALPNServerConnectionFactory();
         choice.setDefaultProtocol(http1.getProtocol()); // of clients that know no ALPN
-        ServerConnector connector =
-                new ServerConnector(server, new SslConnectionFactory(tls, choice.getProtocol()), choice, http2, http1);
+        ServerConnector connector = ClientEndPoint.connector(
+                server, new SslConnectionFactory(tls, choice.getProtocol()), choice, http2, http1);
         connector.setIdleTimeout(idle.toMillis());
         return connector;
     }

@@ -1,10 +1,12 @@
 package dev.berth.gateway.preview;
 
+import dev.berth.gateway.http.Departure;
 import dev.berth.gateway.http.HttpProblem;
 import dev.berth.sandbox.Connection;
 import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.session.Session;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -148,6 +150,7 @@ public final class PortProxy implements AutoCloseable {
         private final Target target;
         private final Origin origin;
         private final DefaultBHttpClientConnection http = new DefaultBHttpClientConnection(HTTP);
+        private final Departure departure;
         private volatile long lastMoved = System.nanoTime();
         private volatile @Nullable IOException clientGone;
 
@@ -165,6 +168,12 @@ public final class PortProxy implements AutoCloseable {
             this.connection = connection;
             this.target = target;
             this.origin = target.origin();
+            this.departure = Departure.of(request, () -> gone(new EOFException("the client left")));
+        }
+
+        private void gone(IOException how) {
+            clientGone = how;
+            connection.close();
         }
 
         /** Whether the connection goes on after the request. */
@@ -183,6 +192,8 @@ public final class PortProxy implements AutoCloseable {
                         // Beside the answer, as that may come before all of the request was read.
                         sender = Optional.of(
                                 Thread.ofVirtual().name("preview-in").start(() -> send(outgoing)));
+                    } else if (upgrade().isEmpty()) {
+                        departure.watch();
                     }
                     answer = receive();
                     if (answer.getCode() == 101 && upgrade().isPresent()) {
@@ -204,17 +215,14 @@ public final class PortProxy implements AutoCloseable {
                 if (answer.getEntity() != null) {
                     copy(answer.getEntity().getContent());
                 }
-                connection.close(); // a sender that still writes finds out
-                join(sender);
+                finish(sender);
                 callback.succeeded();
             } catch (IOException e) {
-                connection.close();
-                join(sender);
+                finish(sender);
                 // The client finds a connection that broke, not an answer that looks complete.
                 callback.failed(e);
             } catch (HttpProblem e) {
-                connection.close();
-                join(sender);
+                finish(sender);
                 IOException gone = clientGone;
                 if (gone != null) {
                     callback.failed(gone);
@@ -232,7 +240,9 @@ public final class PortProxy implements AutoCloseable {
                     "what listens on port " + target.port() + " does not answer as HTTP/1.1 wants it: " + why);
         }
 
-        private void join(Optional<Thread> sender) {
+        /** Ends what goes on beside the answer. A sender that still writes finds that the connection is closed. */
+        private void finish(Optional<Thread> sender) {
+            connection.close();
             try {
                 if (sender.isPresent()) {
                     sender.get().join();
@@ -240,6 +250,7 @@ public final class PortProxy implements AutoCloseable {
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }
+            departure.close();
         }
 
         // ---- in --------------------------------------------------------------------------------------------------
@@ -335,14 +346,16 @@ public final class PortProxy implements AutoCloseable {
                     taken = false;
                 }
             }
+            if (left > 0) {
+                departure.watch();
+            }
         }
 
         private int read(InputStream body, byte[] buffer) throws IOException {
             try {
                 return body.read(buffer);
             } catch (IOException e) {
-                clientGone = e;
-                connection.close();
+                gone(e);
                 throw e;
             }
         }

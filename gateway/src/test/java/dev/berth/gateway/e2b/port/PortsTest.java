@@ -311,6 +311,80 @@ class PortsTest {
         }
     }
 
+    /** Is silent, before its answer or in it, until its client has left; and tells whoever waits for that. */
+    private static final String SILENT = """
+            import http.server, threading
+            left = {}
+            def gone(name): return left.setdefault(name, threading.Event())
+            class Handler(http.server.BaseHTTPRequestHandler):
+                protocol_version = "HTTP/1.1"
+                def log_message(self, *arguments): pass
+                def do_GET(self):
+                    self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                    kind, name = self.path.strip("/").split("/")
+                    if kind == "left": return self.say(b"left" if gone(name).wait(60) else b"stays")
+                    if kind == "begun":
+                        self.wfile.write(b"HTTP/1.1 200 OK\\r\\nContent-Type: text/event-stream\\r\\n\\r\\ndata: begun\\n\\n")
+                    self.close_connection = True
+                    try: self.rfile.read(1)
+                    except OSError: pass
+                    gone(name).set()
+                def say(self, body):
+                    self.send_response(200)
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    self.wfile.write(body)
+                do_POST = do_GET
+            server = http.server.ThreadingHTTPServer(("0.0.0.0", 8300), Handler)
+            print("ready", flush=True)
+            server.serve_forever()
+            """;
+
+    @Test
+    void aServerLearnsThatItsClientHasLeftHoweverSilentItIs() throws Exception {
+        try (Session session = berth.sessions().resolve(SessionKey.of("acme", web))) {
+            PreviewServer.listen(session, Command.of("python3", "-c", SILENT), "ready");
+        }
+        for (String scheme : List.of("http", "https")) {
+            for (String request : List.of("GET /mute", "POST /mute", "GET /begun", "POST /begun")) {
+                String name = scheme + request.replaceAll("[^A-Za-z]", "");
+                try (Socket socket = scheme.equals("http") ? plain() : secure()) {
+                    String head = request + "/" + name + " HTTP/1.1\r\nHost: " + host(web, 8300)
+                            + (request.startsWith("POST") ? "\r\nContent-Length: 4\r\n\r\nbody" : "\r\n\r\n");
+                    socket.getOutputStream().write(head.getBytes(UTF_8));
+                    if (request.endsWith("begun")) {
+                        socket.setSoTimeout(60_000);
+                        assertThat(new BufferedReader(new InputStreamReader(socket.getInputStream(), UTF_8)).readLine())
+                                .isEqualTo("HTTP/1.1 200 OK");
+                    }
+                }
+                assertThat(get(web, 8300, "/left/" + name).body()).as(name).isEqualTo("left");
+            }
+        }
+    }
+
+    @Test
+    void aClientThatSendsItsNextRequestBeforeItsAnswerHasNotLeft() throws Exception {
+        String one = "GET /slow HTTP/1.1\r\nHost: " + host(web, 8000) + "\r\n\r\n";
+        String last = "GET /last HTTP/1.1\r\nConnection: close\r\nHost: " + host(web, 8000) + "\r\n\r\n";
+        for (String scheme : List.of("http", "https")) {
+            try (Socket socket = scheme.equals("http") ? plain() : secure()) {
+                socket.setSoTimeout(60_000);
+                socket.getOutputStream().write((one + one).getBytes(UTF_8));
+                socket.getOutputStream().flush();
+                socket.getOutputStream().write((one + last).getBytes(UTF_8));
+                String answers = new String(socket.getInputStream().readAllBytes(), UTF_8);
+                assertThat(answers.split("HTTP/1.1 200 OK", -1)).as(answers).hasSize(5);
+                assertThat(answers).contains("\"target\": \"/last\"");
+            }
+        }
+    }
+
+    private static Socket secure() throws Exception {
+        URI at = URI.create("https://" + berth.domain());
+        return trusted().getSocketFactory().createSocket(InetAddress.getLoopbackAddress(), at.getPort());
+    }
+
     // ---- what goes wrong -------------------------------------------------------------------------------------------
 
     private static void notRunning(HttpResponse<String> response, String id) {
