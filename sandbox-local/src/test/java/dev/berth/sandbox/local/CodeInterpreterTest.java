@@ -29,7 +29,7 @@ import tools.jackson.databind.JsonNode;
 
 /** A sandbox of the template code-interpreter-v1 runs code for port 49999. Needs root and crun; builds the template. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@Timeout(value = 20, unit = TimeUnit.MINUTES)
+@Timeout(value = 3, unit = TimeUnit.MINUTES)
 class CodeInterpreterTest {
     private TestMachine machine;
     private Sandbox sandbox;
@@ -431,9 +431,11 @@ class CodeInterpreterTest {
     @Test
     void tellsTheLastWordsOfAContext() {
         JsonNode context = context(Map.of("language", "js"));
-        Lines lines = client.execute(in(context, "console.log('x'.repeat(1000000) + ' last'); process.exit(1)"));
-        assertThat(lines.text("stdout")).hasSize(1_000_006).endsWith(" last\n");
-        assertThat(lines.error().path("name").asString()).isEqualTo("ContextRestarting");
+        for (int i = 0; i < 10; i++) { // a kernel that does not end with its program is a matter of chance
+            Lines lines = client.execute(in(context, "console.log('x'.repeat(1000000) + ' last'); process.exit(1)"));
+            assertThat(lines.text("stdout")).hasSize(1_000_006).endsWith(" last\n");
+            assertThat(lines.error().path("name").asString()).isEqualTo("ContextRestarting");
+        }
     }
 
     @Test

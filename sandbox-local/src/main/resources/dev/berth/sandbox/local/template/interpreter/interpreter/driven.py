@@ -220,8 +220,12 @@ class DrivenKernel:
                     self._answer(way, request)
 
     def _beat(self):
-        while True:
-            self._heart.send(self._heart.recv())
+        try:
+            while True:
+                self._heart.send(self._heart.recv())
+        except zmq.ContextTerminated:
+            # a socket belongs to one thread, and nothing ends while one is open
+            self._heart.close(linger=0)
 
     def _answer(self, way, request):
         self._request = request
@@ -251,10 +255,11 @@ class DrivenKernel:
                 os.killpg(self._program.pid, signal.SIGKILL)
             self.leave(0)
 
-    @staticmethod
-    def leave(status):
+    def leave(self, status):
         """Ends this kernel when what it has said is on its way."""
-        zmq.Context.instance().destroy(linger=1000)
+        for mine in (self._shell, self._control, self._iopub):
+            mine.close(linger=1000)
+        zmq.Context.instance().term()
         os._exit(status)
 
     def _execute(self, request):
