@@ -6,6 +6,7 @@ import dev.berth.sandbox.ErrorCode;
 import dev.berth.sandbox.Limit;
 import dev.berth.sandbox.RunningCommand;
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.linux.Uninterrupted;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
@@ -325,9 +326,12 @@ public final class GuestLink implements AutoCloseable {
                 throw new ClosedChannelException();
             }
             writeBegan = System.nanoTime();
-            while (parts[parts.length - 1].hasRemaining()) {
-                channel.write(parts);
-            }
+            // A channel closes when a thread writes that is interrupted, and this one is everybody's.
+            Uninterrupted.run(() -> {
+                while (parts[parts.length - 1].hasRemaining()) {
+                    channel.write(parts);
+                }
+            });
         } finally {
             writeBegan = 0;
             writing.unlock();

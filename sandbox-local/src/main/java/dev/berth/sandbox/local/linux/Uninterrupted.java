@@ -3,13 +3,13 @@ package dev.berth.sandbox.local.linux;
 import java.io.IOException;
 
 /**
- * Cleaning up by a thread that may be interrupted already: what it waits for would fail at once, and leave behind what it is
- * there to remove. It is interrupted again afterwards.
+ * What has to be done even by a thread that is interrupted already: whatever it waits for would fail at once, what it is
+ * there to remove would be left behind, and a channel that it writes to would be closed. It is interrupted again afterwards.
  */
 public final class Uninterrupted {
     private Uninterrupted() {}
 
-    /** What cleans up. */
+    /** What is done. */
     public interface Work {
         void run() throws IOException;
     }

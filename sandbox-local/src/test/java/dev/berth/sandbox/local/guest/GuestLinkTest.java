@@ -571,6 +571,22 @@ class GuestLinkTest {
     }
 
     @Test
+    void aThreadThatIsInterruptedDoesNotTakeTheLinkFromTheOthers() throws Exception {
+        try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN);
+                RunningCommand command = start(guest)) {
+            Thread interrupted = Thread.ofPlatform().start(() -> {
+                Thread.currentThread().interrupt();
+                link.sendQuietly(frame(Wire.PING, 0));
+            });
+            interrupted.join();
+            assertThat(guest.await(Wire.PING)).isNotNull();
+            guest.output(command.id(), 0, "good");
+            guest.exited(command.id(), 0, 4);
+            assertThat(new String(command.stdout().readAllBytes(), UTF_8)).isEqualTo("good");
+        }
+    }
+
+    @Test
     void failsWhatIsOpenWhenTheLinkCloses() throws Exception {
         try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN)) {
             RunningCommand command = start(guest);
