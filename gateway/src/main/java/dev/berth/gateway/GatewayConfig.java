@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
@@ -110,158 +111,98 @@ public record GatewayConfig(
     }
 
     public GatewayConfig withTools(ToolSettings settings) {
-        return with(new Features(
-                settings,
-                features.artifacts,
-                features.jobs,
-                features.webhooks,
-                features.approvalPatience,
-                features.plainSecrets,
-                features.outbound,
-                features.agents,
-                features.channels,
-                features.sealed,
-                features.e2b));
+        return with(draft -> draft.tools = settings);
     }
 
     public GatewayConfig withArtifacts(ArtifactsConfig kept) {
-        return with(new Features(
-                features.tools,
-                kept,
-                features.jobs,
-                features.webhooks,
-                features.approvalPatience,
-                features.plainSecrets,
-                features.outbound,
-                features.agents,
-                features.channels,
-                features.sealed,
-                features.e2b));
+        return with(draft -> draft.artifacts = kept);
     }
 
     public GatewayConfig withJobs(JobsConfig jobs) {
-        return with(new Features(
-                features.tools,
-                features.artifacts,
-                jobs,
-                features.webhooks,
-                features.approvalPatience,
-                features.plainSecrets,
-                features.outbound,
-                features.agents,
-                features.channels,
-                features.sealed,
-                features.e2b));
+        return with(draft -> draft.jobs = jobs);
     }
 
     public GatewayConfig withWebhooks(WebhooksConfig webhooks) {
-        return with(new Features(
-                features.tools,
-                features.artifacts,
-                features.jobs,
-                webhooks,
-                features.approvalPatience,
-                features.plainSecrets,
-                features.outbound,
-                features.agents,
-                features.channels,
-                features.sealed,
-                features.e2b));
+        return with(draft -> draft.webhooks = webhooks);
     }
 
     public GatewayConfig withApprovalPatience(Duration patience) {
-        return with(new Features(
-                features.tools,
-                features.artifacts,
-                features.jobs,
-                features.webhooks,
-                patience,
-                features.plainSecrets,
-                features.outbound,
-                features.agents,
-                features.channels,
-                features.sealed,
-                features.e2b));
+        return with(draft -> draft.approvalPatience = patience);
     }
 
     public GatewayConfig withPlainSecrets(List<Domain> hosts) {
-        return with(new Features(
-                features.tools,
-                features.artifacts,
-                features.jobs,
-                features.webhooks,
-                features.approvalPatience,
-                hosts,
-                features.outbound,
-                features.agents,
-                features.channels,
-                features.sealed,
-                features.e2b));
+        return with(draft -> draft.plainSecrets = hosts);
     }
 
     public GatewayConfig withOutbound(OutboundConfig outbound) {
-        return with(new Features(
-                features.tools,
-                features.artifacts,
-                features.jobs,
-                features.webhooks,
-                features.approvalPatience,
-                features.plainSecrets,
-                outbound,
-                features.agents,
-                features.channels,
-                features.sealed,
-                features.e2b));
+        return with(draft -> draft.outbound = outbound);
     }
 
     public GatewayConfig withAgents(AgentsConfig agents) {
-        return with(new Features(
-                features.tools,
-                features.artifacts,
-                features.jobs,
-                features.webhooks,
-                features.approvalPatience,
-                features.plainSecrets,
-                features.outbound,
-                agents,
-                features.channels,
-                features.sealed,
-                features.e2b));
+        return with(draft -> draft.agents = agents);
     }
 
     /** @param sealed what channels of other modules keep in the database, sealed with {@link Gateway#sealer} */
     public GatewayConfig withChannels(ChannelsConfig channels, List<SealedColumn> sealed) {
-        return with(new Features(
-                features.tools,
-                features.artifacts,
-                features.jobs,
-                features.webhooks,
-                features.approvalPatience,
-                features.plainSecrets,
-                features.outbound,
-                features.agents,
-                channels,
-                List.copyOf(sealed),
-                features.e2b));
+        return with(draft -> {
+            draft.channels = channels;
+            draft.sealed = List.copyOf(sealed);
+        });
     }
 
     public GatewayConfig withE2b(Optional<E2bConfig> served) {
-        return with(new Features(
-                features.tools,
-                features.artifacts,
-                features.jobs,
-                features.webhooks,
-                features.approvalPatience,
-                features.plainSecrets,
-                features.outbound,
-                features.agents,
-                features.channels,
-                features.sealed,
-                served));
+        return with(draft -> draft.e2b = served);
     }
 
-    private GatewayConfig with(Features changed) {
-        return new GatewayConfig(server, data, adminKey, sealingKeys, requestsPerSecond, requestBurst, oidc, changed);
+    private GatewayConfig with(Consumer<Draft> change) {
+        Draft draft = new Draft(features);
+        change.accept(draft);
+        return new GatewayConfig(
+                server, data, adminKey, sealingKeys, requestsPerSecond, requestBurst, oidc, draft.features());
+    }
+
+    /** Features that are being changed. */
+    private static final class Draft {
+        private ToolSettings tools;
+        private ArtifactsConfig artifacts;
+        private JobsConfig jobs;
+        private WebhooksConfig webhooks;
+        private Duration approvalPatience;
+        private List<Domain> plainSecrets;
+        private OutboundConfig outbound;
+        private AgentsConfig agents;
+        private ChannelsConfig channels;
+        private List<SealedColumn> sealed;
+        private Optional<E2bConfig> e2b;
+
+        private Draft(Features of) {
+            tools = of.tools;
+            artifacts = of.artifacts;
+            jobs = of.jobs;
+            webhooks = of.webhooks;
+            approvalPatience = of.approvalPatience;
+            plainSecrets = of.plainSecrets;
+            outbound = of.outbound;
+            agents = of.agents;
+            channels = of.channels;
+            sealed = of.sealed;
+            e2b = of.e2b;
+        }
+
+        private Features features() {
+            return new Features(
+                    tools,
+                    artifacts,
+                    jobs,
+                    webhooks,
+                    approvalPatience,
+                    plainSecrets,
+                    outbound,
+                    agents,
+                    channels,
+                    sealed,
+                    e2b);
+        }
     }
 
     /** Without its secrets. */

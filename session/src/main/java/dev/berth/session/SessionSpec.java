@@ -7,6 +7,7 @@ import dev.berth.sandbox.SandboxException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * What a session is to be when its computer is made. It is read when the first message of a conversation comes; later
@@ -80,23 +81,6 @@ public record SessionSpec(
                 session.mounts());
     }
 
-    /** The same, as one that was made by no surface in particular. */
-    SessionSpec withoutChannel() {
-        return new SessionSpec(
-                template,
-                limits,
-                network,
-                env,
-                Optional.empty(),
-                idle,
-                autoCheckpoint,
-                keepCheckpoints,
-                metadata,
-                expiry,
-                Map.of(),
-                mounts);
-    }
-
     private static void checkMetadata(Map<String, String> metadata) {
         long characters = metadata.entrySet().stream()
                 .mapToLong(entry -> entry.getKey().length() + entry.getValue().length())
@@ -108,168 +92,111 @@ public record SessionSpec(
     }
 
     public SessionSpec withTemplate(String name) {
-        return new SessionSpec(
-                name,
-                limits,
-                network,
-                env,
-                channel,
-                idle,
-                autoCheckpoint,
-                keepCheckpoints,
-                metadata,
-                expiry,
-                surface,
-                mounts);
+        return with(draft -> draft.template = name);
     }
 
     public SessionSpec withLimits(Limits newLimits) {
-        return new SessionSpec(
-                template,
-                newLimits,
-                network,
-                env,
-                channel,
-                idle,
-                autoCheckpoint,
-                keepCheckpoints,
-                metadata,
-                expiry,
-                surface,
-                mounts);
+        return with(draft -> draft.limits = newLimits);
     }
 
     public SessionSpec withNetwork(Network newNetwork) {
-        return new SessionSpec(
-                template,
-                limits,
-                newNetwork,
-                env,
-                channel,
-                idle,
-                autoCheckpoint,
-                keepCheckpoints,
-                metadata,
-                expiry,
-                surface,
-                mounts);
+        return with(draft -> draft.network = newNetwork);
     }
 
     public SessionSpec withEnv(Map<String, String> newEnv) {
-        return new SessionSpec(
-                template,
-                limits,
-                network,
-                newEnv,
-                channel,
-                idle,
-                autoCheckpoint,
-                keepCheckpoints,
-                metadata,
-                expiry,
-                surface,
-                mounts);
+        return with(draft -> draft.env = newEnv);
     }
 
     public SessionSpec withChannel(String name) {
-        return new SessionSpec(
-                template,
-                limits,
-                network,
-                env,
-                Optional.of(name),
-                idle,
-                autoCheckpoint,
-                keepCheckpoints,
-                metadata,
-                expiry,
-                surface,
-                mounts);
+        return with(draft -> draft.channel = Optional.of(name));
+    }
+
+    /** The same, as one that was made by no surface in particular. */
+    SessionSpec withoutChannel() {
+        return with(draft -> {
+            draft.channel = Optional.empty();
+            draft.surface = Map.of();
+        });
     }
 
     public SessionSpec withIdle(IdlePolicy policy) {
-        return new SessionSpec(
-                template,
-                limits,
-                network,
-                env,
-                channel,
-                policy,
-                autoCheckpoint,
-                keepCheckpoints,
-                metadata,
-                expiry,
-                surface,
-                mounts);
+        return with(draft -> draft.idle = policy);
     }
 
     /** Keeps the files as they were before each of the last turns that wrote something. */
     public SessionSpec withAutoCheckpoints(int keep) {
-        return new SessionSpec(
-                template, limits, network, env, channel, idle, true, keep, metadata, expiry, surface, mounts);
+        return with(draft -> {
+            draft.autoCheckpoint = true;
+            draft.keepCheckpoints = keep;
+        });
     }
 
     public SessionSpec withMetadata(Map<String, String> newMetadata) {
-        return new SessionSpec(
-                template,
-                limits,
-                network,
-                env,
-                channel,
-                idle,
-                autoCheckpoint,
-                keepCheckpoints,
-                newMetadata,
-                expiry,
-                surface,
-                mounts);
+        return with(draft -> draft.metadata = newMetadata);
     }
 
     public SessionSpec withExpiry(Expiry newExpiry) {
-        return new SessionSpec(
-                template,
-                limits,
-                network,
-                env,
-                channel,
-                idle,
-                autoCheckpoint,
-                keepCheckpoints,
-                metadata,
-                Optional.of(newExpiry),
-                surface,
-                mounts);
+        return with(draft -> draft.expiry = Optional.of(newExpiry));
     }
 
     public SessionSpec withSurface(Map<String, String> newSurface) {
-        return new SessionSpec(
-                template,
-                limits,
-                network,
-                env,
-                channel,
-                idle,
-                autoCheckpoint,
-                keepCheckpoints,
-                metadata,
-                expiry,
-                newSurface,
-                mounts);
+        return with(draft -> draft.surface = newSurface);
     }
 
     public SessionSpec withMounts(List<Mount> newMounts) {
-        return new SessionSpec(
-                template,
-                limits,
-                network,
-                env,
-                channel,
-                idle,
-                autoCheckpoint,
-                keepCheckpoints,
-                metadata,
-                expiry,
-                surface,
-                newMounts);
+        return with(draft -> draft.mounts = newMounts);
+    }
+
+    private SessionSpec with(Consumer<Draft> change) {
+        Draft draft = new Draft(this);
+        change.accept(draft);
+        return draft.spec();
+    }
+
+    /** One that is being changed. */
+    private static final class Draft {
+        private String template;
+        private Limits limits;
+        private Network network;
+        private Map<String, String> env;
+        private Optional<String> channel;
+        private IdlePolicy idle;
+        private boolean autoCheckpoint;
+        private int keepCheckpoints;
+        private Map<String, String> metadata;
+        private Optional<Expiry> expiry;
+        private Map<String, String> surface;
+        private List<Mount> mounts;
+
+        private Draft(SessionSpec of) {
+            template = of.template;
+            limits = of.limits;
+            network = of.network;
+            env = of.env;
+            channel = of.channel;
+            idle = of.idle;
+            autoCheckpoint = of.autoCheckpoint;
+            keepCheckpoints = of.keepCheckpoints;
+            metadata = of.metadata;
+            expiry = of.expiry;
+            surface = of.surface;
+            mounts = of.mounts;
+        }
+
+        private SessionSpec spec() {
+            return new SessionSpec(
+                    template,
+                    limits,
+                    network,
+                    env,
+                    channel,
+                    idle,
+                    autoCheckpoint,
+                    keepCheckpoints,
+                    metadata,
+                    expiry,
+                    surface,
+                    mounts);
+        }
     }
 }

@@ -2,6 +2,8 @@ package dev.berth.egress.policy;
 
 import dev.berth.sandbox.Destination.Domain;
 import java.util.List;
+import java.util.Locale;
+import java.util.Set;
 
 /**
  * Where a secret may go, and where in a request it stands.
@@ -23,6 +25,24 @@ public record Binding(
         List<String> paths,
         Place place,
         boolean plain) {
+
+    /** What is between two servers and not of the request, or what the way out has to say itself: RFC 9110, 7.6.1. */
+    private static final Set<String> TRAVELLING = Set.of(
+            "accept-encoding",
+            "connection",
+            "content-length",
+            "expect",
+            "host",
+            "keep-alive",
+            "max-forwards",
+            "proxy-authenticate",
+            "proxy-authorization",
+            "proxy-connection",
+            "te",
+            "trailer",
+            "transfer-encoding",
+            "upgrade",
+            "via");
 
     /** Where in a request a secret stands. */
     public sealed interface Place {
@@ -54,6 +74,11 @@ public record Binding(
         ports = List.copyOf(ports);
         methods = List.copyOf(methods);
         paths = List.copyOf(paths);
+    }
+
+    /** Whether a header says how a request travels, so that it can be no place for anything else. */
+    public static boolean travels(String header) {
+        return TRAVELLING.contains(header.toLowerCase(Locale.ROOT));
     }
 
     /** Whether its hosts may be reached because it is bound to them. */

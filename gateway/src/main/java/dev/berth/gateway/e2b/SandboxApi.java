@@ -205,8 +205,8 @@ final class SandboxApi {
             sessions.stop(info.key());
         }
         // Looked at again when nobody else is at it: of two who connect at once, one wakes it, and the other may only
-        // let it
-        // live longer.
+        // let
+        // it live longer.
         AtomicBoolean woken = new AtomicBoolean();
         Predicate<SessionInfo> stillThere = row -> {
             woken.set(!Sandboxes.running(row));

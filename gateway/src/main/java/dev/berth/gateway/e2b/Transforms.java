@@ -35,22 +35,6 @@ public final class Transforms {
     private static final Pattern IDENTITY = Pattern.compile("\\$\\{e2b\\.identity\\.");
     private static final Pattern HEADER_NAME = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}");
     private static final Pattern HEADER_VALUE = Pattern.compile("[!-~]([ -~]*[!-~])?");
-    /** What is between two servers, or what the way out has to say itself. */
-    private static final Set<String> NOT_OURS = Set.of(
-            "accept-encoding",
-            "connection",
-            "content-length",
-            "expect",
-            "host",
-            "keep-alive",
-            "proxy-authenticate",
-            "proxy-authorization",
-            "proxy-connection",
-            "te",
-            "trailer",
-            "transfer-encoding",
-            "upgrade",
-            "via");
 
     private static final int MOST_HOSTS = 10;
     private static final int LONGEST_HOST = 128;
@@ -180,7 +164,7 @@ public final class Transforms {
         for (Map.Entry<String, JsonNode> header : given.properties()) {
             String name = header.getKey();
             if (!HEADER_NAME.matcher(name).matches()
-                    || NOT_OURS.contains(name.toLowerCase(Locale.ROOT))
+                    || Binding.travels(name)
                     || !names.add(name.toLowerCase(Locale.ROOT))) {
                 throw new E2bError(400, "network.rules: \"" + name + "\" is not a header that can be set once");
             }

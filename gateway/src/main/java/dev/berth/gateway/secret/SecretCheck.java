@@ -1,5 +1,6 @@
 package dev.berth.gateway.secret;
 
+import dev.berth.egress.policy.Binding;
 import dev.berth.sandbox.Destination;
 import dev.berth.sandbox.Destination.Domain;
 import dev.berth.sandbox.Network.Rule;
@@ -8,7 +9,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Set;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -21,24 +21,6 @@ final class SecretCheck {
     private static final Pattern IN_HEADER = Pattern.compile("[!-~]([ -~]*[!-~])?");
     private static final Pattern USER = Pattern.compile("[ -9;-~]{0,256}");
     private static final Pattern PARAMETER = Pattern.compile("[A-Za-z0-9._~-]{1,128}");
-    /** What is between two servers and not of the request, or what the way out has to say itself: RFC 9110, 7.6.1. */
-    private static final Set<String> NOT_OURS = Set.of(
-            "accept-encoding",
-            "connection",
-            "content-length",
-            "expect",
-            "host",
-            "keep-alive",
-            "max-forwards",
-            "proxy-authenticate",
-            "proxy-authorization",
-            "proxy-connection",
-            "te",
-            "trailer",
-            "transfer-encoding",
-            "upgrade",
-            "via");
-
     /** Without them as they are, or with others in them, hardly a program runs, or none finds its way out. */
     private static final Pattern NEEDED = Pattern.compile("PATH|HOME|USER|SHELL|LD_.*|BERTH_.*|.*_PROXY");
 
@@ -155,7 +137,7 @@ final class SecretCheck {
     private void header(String where, SecretBinding.Header header) {
         if (!HEADER_NAME.matcher(header.name()).matches()) {
             problems.add(where + ".name: is not the name of a header, such as Authorization");
-        } else if (NOT_OURS.contains(header.name().toLowerCase(Locale.ROOT))) {
+        } else if (Binding.travels(header.name())) {
             problems.add(where + ".name: " + header.name() + " is not for secrets, as it says how a request travels");
         }
         if (!TEMPLATE.matcher(header.value()).matches()) {
