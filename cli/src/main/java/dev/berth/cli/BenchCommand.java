@@ -26,6 +26,9 @@ final class BenchCommand implements Subcommand {
             Option.flag("--agent", "Measure agents instead of the rest; needs the template 'agent'.");
     private static final Option<Boolean> E2B = Option.flag(
             "--e2b", "Measure fifty sandboxes at once, made with E2B's SDK, instead of the rest; needs npm.");
+    /** What E2B's SDK makes sandboxes of where nobody says otherwise. */
+    private static final String E2B_TEMPLATE = "base";
+
     private static final Option<String> ONLY =
             Option.of("--only", "NAME", "Measure this only; can be repeated.", BenchCommand::measurement);
     private static final Option<String> TEMPLATE =
@@ -67,7 +70,11 @@ final class BenchCommand implements Subcommand {
 
     @Override
     public int run(Arguments arguments, Console console) {
-        return Bench.run(options(arguments, console), console.out(), console.err());
+        BenchOptions options = options(arguments, console);
+        if (options.only().contains(Bench.e2bName())) {
+            new FirstStart(console).require(options.templates(), E2B_TEMPLATE);
+        }
+        return Bench.run(options, console.out(), console.err());
     }
 
     static BenchOptions options(Arguments arguments, Console console) {

@@ -39,28 +39,37 @@ final class FirstStart {
 
     /** The template that sessions start from: the one that is wanted, built if that can be; else {@code host}. */
     String template(Path directory, String wanted) {
-        TemplateStore store = new TemplateStore(directory);
-        if (store.find(wanted).isPresent()) {
-            return wanted;
-        }
-        TemplateName name = TemplateName.parse(wanted);
-        Optional<TemplateFile> shipped =
-                name.version().isPresent() ? Optional.empty() : TemplateFile.shipped(name.name());
-        if (shipped.isEmpty()) {
-            return store.get(wanted).id(); // not there, and it says what to do about that
-        }
-        console.err().println("building the template '" + wanted + "', once; this takes a minute or two");
         try {
-            new TemplateBuilder(store).build(shipped.get(), name.name(), new BuildProgress(console));
+            require(directory, wanted);
             return wanted;
         } catch (SandboxException e) {
-            if (Thread.currentThread().isInterrupted()) {
+            if (Thread.currentThread().isInterrupted() || shipped(wanted).isEmpty()) {
                 throw e;
             }
-            store.get(HOST);
+            new TemplateStore(directory).get(HOST);
             console.say("could not build '" + wanted + "', so sessions start from '" + HOST + "': " + inOneLine(e));
             return HOST;
         }
+    }
+
+    /** Sees to it that a template is there: one that Berth brings along is built, any other one has to be. */
+    void require(Path directory, String wanted) {
+        TemplateStore store = new TemplateStore(directory);
+        if (store.find(wanted).isPresent()) {
+            return;
+        }
+        Optional<TemplateFile> file = shipped(wanted);
+        if (file.isEmpty()) {
+            store.get(wanted); // it says what to do about one that is not there
+            return;
+        }
+        console.err().println("building the template '" + wanted + "', once; this takes a minute or two");
+        new TemplateBuilder(store).build(file.get(), TemplateName.parse(wanted).name(), new BuildProgress(console));
+    }
+
+    private static Optional<TemplateFile> shipped(String wanted) {
+        TemplateName name = TemplateName.parse(wanted);
+        return name.version().isPresent() ? Optional.empty() : TemplateFile.shipped(name.name());
     }
 
     /** Those of the templates that are there. */
