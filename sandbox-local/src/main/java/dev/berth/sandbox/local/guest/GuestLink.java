@@ -252,6 +252,7 @@ public final class GuestLink implements AutoCloseable {
         if (writeBegan != 0) {
             writeBegan = System.nanoTime();
         }
+        listening.thawed();
     }
 
     private void giveUp() {

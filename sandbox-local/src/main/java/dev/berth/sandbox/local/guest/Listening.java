@@ -35,6 +35,7 @@ final class Listening {
     private final ReentrantLock changing = new ReentrantLock();
 
     private volatile int port;
+    private volatile boolean toldFrozen;
     private volatile CompletableFuture<Integer> answer = CompletableFuture.completedFuture(0);
 
     /** @param taker called for each connection, on a virtual thread of its own; the connection is closed afterwards */
@@ -90,6 +91,7 @@ final class Listening {
     private void tell(boolean frozen) {
         if (frozen) {
             // It may have left so much unread that this waits until it is thawed.
+            toldFrozen = true;
             Thread.startVirtualThread(link::tellPort);
             return;
         }
@@ -98,6 +100,20 @@ final class Listening {
         int errno = link.await(answer, "the guest did not open a port for the sandbox's network");
         if (errno != 0) {
             throw refused(port, errno);
+        }
+    }
+
+    /** What runs in the sandbox from now on is to find the port as it was told to be meanwhile. */
+    void thawed() {
+        if (!toldFrozen || !link.connected()) {
+            return;
+        }
+        toldFrozen = false;
+        try {
+            link.tellPort();
+            link.commands(); // when that is answered, so is all that was said before
+        } catch (SandboxException e) {
+            LOG.warn("sandbox {}: its network may take a moment to be as it should: {}", name, e.getMessage());
         }
     }
 

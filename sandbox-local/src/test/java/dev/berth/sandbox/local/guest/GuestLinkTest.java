@@ -755,4 +755,21 @@ class GuestLinkTest {
             assertThat(guest.await(Wire.LISTEN).u16()).isEqualTo(PORT);
         }
     }
+
+    @Test
+    void aGuestThatIsThawedHasThePortAsItWasToldMeanwhile() throws Exception {
+        try (FakeGuest guest = FakeGuest.welcome(socket, TOKEN, 2)) {
+            link.port(PORT, true);
+            FutureTask<Boolean> thawing = async(() -> {
+                link.thawed();
+                return true;
+            });
+            guest.await(Wire.LIST); // which is behind whatever it was told of ports
+            assertThat(thawing.isDone()).isFalse();
+            guest.send(listed(1).string("tag").string("sleep 1"));
+            assertThat(thawing.get(60, TimeUnit.SECONDS)).isTrue();
+            link.thawed(); // there is nothing to wait for any more
+            assertThat(link.connected()).isTrue();
+        }
+    }
 }
