@@ -99,6 +99,7 @@ final class BuildYard implements StepYard {
                 cgroups.removeIfEmpty();
             } finally {
                 internet.disconnect(box);
+                internet.sweep();
             }
         });
     }

@@ -562,6 +562,11 @@ public final class LocalProvider implements SandboxProvider {
         }
         served.clear();
         machine.cgroups().removeIfEmpty();
+        try {
+            machine.network().sweep();
+        } catch (IOException | SandboxException e) {
+            LOG.warn("could not remove rules of the network that nobody needs; the next server will", e);
+        }
     }
 
     /** Unmounts the pool as well: for a data directory that is to be moved or removed. */

@@ -3,18 +3,17 @@ package dev.berth.sandbox.local.network;
 import dev.berth.sandbox.Destination;
 import dev.berth.sandbox.Destination.Cidr;
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.netlink.Netlink;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
-import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Chooses the addresses of sandboxes: out of a private range that leads nowhere on this machine. Nobody but the machine
@@ -29,7 +28,6 @@ final class Addresses {
             .map(Addresses::range)
             .toList();
 
-    private static final JsonMapper JSON = JsonMapper.builder().build();
     private static final int ATTEMPTS = 1000;
 
     private final List<Cidr> ranges;
@@ -41,38 +39,31 @@ final class Addresses {
         this.random = random;
     }
 
-    /** Where packets for a range of addresses go, as {@code ip -j route} has it. */
-    record Route(@Nullable String dst, @Nullable String dev) {
-        private boolean leadsToSandbox() {
-            return dev != null && dev.startsWith(Links.PREFIX);
-        }
-
-        private Optional<Cidr> destination() {
-            return dst == null || "default".equals(dst) || dst.startsWith("0.0.0.0")
-                    ? Optional.empty()
-                    : Optional.of(range(dst));
-        }
-    }
+    /**
+     * Where packets for a range of addresses go.
+     *
+     * @param range empty for what has no way of its own
+     */
+    record Route(Optional<Cidr> range, boolean leadsToSandbox) {}
 
     static List<Route> routes() throws IOException {
-        String json = HostCommand.run(List.of("ip", "-j", "-4", "route", "show", "table", "all"), "")
-                .orThrow();
-        return List.of(JSON.readerFor(Route[].class)
-                .without(tools.jackson.databind.DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
-                .<Route[]>readValue(json));
+        try (Netlink kernel = Netlink.open(Netlink.ROUTE)) {
+            Map<Integer, String> links = RouteRequests.interfaces(kernel);
+            return RouteRequests.ways(kernel).stream()
+                    .map(way -> new Route(
+                            way.range().map(Addresses::range).filter(range -> range.bits() > 0),
+                            links.getOrDefault(way.link(), "").startsWith(Links.PREFIX)))
+                    .toList();
+        }
     }
 
-    /**
-     * One that nobody on the machine has; the one of before if that is so of it.
-     *
-     * @param chosen for others a moment ago, who have no routes yet
-     */
-    String choose(List<Route> routes, List<String> resolvers, Optional<String> before, Set<String> chosen) {
+    /** One that nobody on the machine has; the one of before if that is so of it. */
+    String choose(List<Route> routes, List<String> resolvers, Optional<String> before) {
         List<Cidr> taken =
                 new ArrayList<>(resolvers.stream().map(Addresses::range).toList());
         List<Cidr> sandboxes = new ArrayList<>();
         for (Route route : routes) {
-            route.destination().ifPresent((route.leadsToSandbox() ? sandboxes : taken)::add);
+            route.range().ifPresent((route.leadsToSandbox() ? sandboxes : taken)::add);
         }
         Cidr range = ranges.stream()
                 .filter(candidate -> taken.stream().noneMatch(other -> overlap(candidate, other)))
@@ -80,8 +71,7 @@ final class Addresses {
                 .orElseThrow(() -> SandboxException.unavailable("all of the ranges " + ranges
                         + " are in use on this machine; name one that is free in BERTH_NETWORK_RANGE"));
         return Stream.concat(before.stream(), Stream.generate(() -> any(range)).limit(ATTEMPTS))
-                .filter(address -> !chosen.contains(address)
-                        && range.contains(range(address).address())
+                .filter(address -> range.contains(range(address).address())
                         && sandboxes.stream().noneMatch(other -> overlap(range(address), other)))
                 .findFirst()
                 .orElseThrow(() -> SandboxException.limit("the range " + range

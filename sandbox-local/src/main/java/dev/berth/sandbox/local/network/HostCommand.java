@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** A program of the machine that takes its orders on stdin, as {@code ip} and {@code nft} do. */
+/** A program of the machine that takes its orders on stdin, as nft(8) does. */
 final class HostCommand {
     private static final List<String> PATH =
             List.of("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin");
@@ -21,14 +21,6 @@ final class HostCommand {
     record Output(String program, int status, String text) {
         boolean ok() {
             return status == 0;
-        }
-
-        /** nft and ip say so of tables, devices and addresses that are not there. */
-        boolean missing() {
-            return !ok()
-                    && (text.contains("No such file or directory")
-                            || text.contains("Cannot find device")
-                            || text.contains("No such device"));
         }
 
         String orThrow() throws IOException {
@@ -53,7 +45,7 @@ final class HostCommand {
                             process.destroyForcibly();
                         }
                     });
-            // Both programs read all they are told before they say much, so neither pipe can be full for ever.
+            // It reads all it is told before it says much, so neither pipe can be full for ever.
             try (var stdin = process.getOutputStream()) {
                 stdin.write(orders.getBytes(StandardCharsets.US_ASCII));
             }

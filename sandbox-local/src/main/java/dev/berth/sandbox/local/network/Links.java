@@ -1,6 +1,8 @@
 package dev.berth.sandbox.local.network;
 
 import dev.berth.sandbox.SandboxException;
+import dev.berth.sandbox.local.linux.ErrnoException;
+import dev.berth.sandbox.local.netlink.Netlink;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -8,7 +10,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Collectors;
 
 /**
  * The pairs of interfaces, see veth(4): one end on the machine, the other in the sandbox's network namespace. The kernel
@@ -76,39 +77,47 @@ final class Links {
         }
     }
 
-    /** Makes the pairs, with ways to the sandboxes; nothing passes before {@link #turnOn}, as the other ends are down. */
-    void make(List<Pair> pairs) throws IOException {
-        StringBuilder orders = new StringBuilder();
-        for (Pair pair : pairs) {
-            String link = pair.link();
-            orders.append("link add dev " + link + " group " + group + " type veth peer name " + pair.born() + " netns "
-                    + pair.pid() + "\n"
-                    + withoutAddressesOfIpv6(link)
-                    + "address add " + GATEWAY + "/32 dev " + link + "\n"
-                    + "link set dev " + link + " up\n"
-                    + "route add " + pair.address() + "/32 dev " + link + "\n");
+    /** Makes the pair, with a way to the sandbox; nothing passes before {@link #turnOn}, as the other end is down. */
+    void make(Pair pair) throws IOException {
+        try (Netlink kernel = Netlink.open(Netlink.ROUTE)) {
+            kernel.ask(RouteRequests.pair(pair.link(), group, pair.born(), pair.pid()));
+            int index = RouteRequests.index(kernel, pair.link());
+            withoutIpv6(kernel, index);
+            kernel.ask(
+                    RouteRequests.address(index, GATEWAY),
+                    RouteRequests.up(index),
+                    RouteRequests.way(index, pair.address()));
         }
-        ip(orders.toString());
     }
 
     /** Gives the sandbox its address, and a way out. All of that is in its own namespace. */
     void turnOn(Pair pair) throws IOException {
-        String orders = "link set dev " + pair.born() + " name " + INSIDE + "\n"
-                + withoutAddressesOfIpv6(INSIDE)
-                + "address add " + pair.address() + "/32 dev " + INSIDE + "\n"
-                + "link set dev " + INSIDE + " up\n"
-                + "route add " + GATEWAY + "/32 dev " + INSIDE + " scope link\n"
-                + "route add default via " + GATEWAY + " dev " + INSIDE + "\n";
-        HostCommand.run(List.of("nsenter", "--net=/proc/" + pair.pid() + "/ns/net", "--", "ip", "-batch", "-"), orders)
-                .orThrow();
+        try (Netlink kernel = Netlink.openIn(Netlink.ROUTE, pair.pid())) {
+            int index = RouteRequests.index(kernel, pair.born());
+            kernel.ask(RouteRequests.named(index, INSIDE));
+            withoutIpv6(kernel, index);
+            kernel.ask(
+                    RouteRequests.address(index, pair.address()),
+                    RouteRequests.up(index),
+                    RouteRequests.way(index, GATEWAY),
+                    RouteRequests.wayOut(index, GATEWAY));
+        }
+    }
+
+    private static void withoutIpv6(Netlink kernel, int index) throws IOException {
+        if (Files.exists(Path.of("/proc/sys/net/ipv6"))) {
+            kernel.ask(RouteRequests.withoutAddressesOfIpv6(index));
+        }
     }
 
     /** Whether this kernel has such pairs at all. */
     void tryOut() throws IOException {
         String link = name("tryout");
         remove(List.of(link)); // left by one that was killed
-        ip("link add dev " + link + " group " + group + " type veth peer name " + PREFIX + "peer\n" + "link delete dev "
-                + link + "\n");
+        int self = Math.toIntExact(ProcessHandle.current().pid());
+        try (Netlink kernel = Netlink.open(Netlink.ROUTE)) {
+            kernel.ask(RouteRequests.pair(link, group, PREFIX + "peer", self), RouteRequests.delete(link));
+        }
     }
 
     /** Nothing happens for those that are not there, or go by themselves at this moment. */
@@ -117,11 +126,16 @@ final class Links {
         if (there.isEmpty()) {
             return;
         }
-        String orders =
-                there.stream().map(link -> "link delete dev " + link + "\n").collect(Collectors.joining());
-        HostCommand.Output output = HostCommand.run(List.of("ip", "-force", "-batch", "-"), orders);
-        if (there.stream().anyMatch(Links::exists)) {
-            output.orThrow();
+        try (Netlink kernel = Netlink.open(Netlink.ROUTE)) {
+            for (String link : there) {
+                try {
+                    kernel.ask(RouteRequests.delete(link));
+                } catch (ErrnoException e) {
+                    if (e.errno() != ErrnoException.ENODEV) {
+                        throw e;
+                    }
+                }
+            }
         }
     }
 
@@ -155,18 +169,6 @@ final class Links {
 
     private static Path namespace(Path process) throws IOException {
         return Files.readSymbolicLink(process.resolve("ns/net"));
-    }
-
-    /** Without even one of its own making, there is nothing to send from. */
-    private static String withoutAddressesOfIpv6(String link) {
-        return Files.exists(Path.of("/proc/sys/net/ipv6")) ? "link set dev " + link + " addrgenmode none\n" : "";
-    }
-
-    private static void ip(String orders) throws IOException {
-        if (orders.isEmpty()) {
-            return;
-        }
-        HostCommand.run(List.of("ip", "-batch", "-"), orders).orThrow();
     }
 
     private static String read(Path file) throws IOException {

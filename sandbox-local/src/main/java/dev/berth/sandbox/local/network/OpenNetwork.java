@@ -3,6 +3,7 @@ package dev.berth.sandbox.local.network;
 import dev.berth.sandbox.Network;
 import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.local.linux.ProcessLock;
+import dev.berth.sandbox.local.network.Members.Known;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -17,12 +18,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Connects sandboxes to the public internet through this machine.
@@ -33,12 +31,12 @@ import tools.jackson.databind.json.JsonMapper;
  * knows. What is there without a box is a leftover, and {@link #sweep} removes it.
  *
  * <p>Rules come before links and go after them. What is done on the machine's side is done under one lock of the machine,
- * as addresses and forwarding are the whole machine's, and for all who wait for it at once, see {@link Orders}. The other
- * side of a link is the sandbox's own, and no lock is held for it.
+ * as addresses and forwarding are the whole machine's. It takes a few milliseconds, however many sandboxes there are: the
+ * kernel is asked directly, and only new rules are a matter for nft(8). The other side of a link is the sandbox's own, and
+ * no lock is held for it.
  */
 public final class OpenNetwork {
     private static final Logger LOG = LoggerFactory.getLogger(OpenNetwork.class);
-    private static final JsonMapper JSON = JsonMapper.builder().build();
     private static final Path LOCK = Path.of("/run/berth-network.lock");
     private static final Path MOST_CONNECTIONS = Path.of("/proc/sys/net/netfilter/nf_conntrack_max");
     /** What can be spared on any machine. */
@@ -50,8 +48,9 @@ public final class OpenNetwork {
     private final Addresses addresses;
     private final Supplier<List<String>> resolvers;
     private final Ruleset rules;
-    private final Orders<Connecting> connecting = new Orders<>(LOCK, this::connectLocked);
-    private final Orders<String> leaving = new Orders<>(LOCK, this::disconnectLocked);
+    private final Members members;
+    /** The rules for all that were given last; the kernel may have lost them since. Guarded by the lock. */
+    private String given = "";
     /** Why this machine cannot; empty if it can, and null until somebody asks. Guarded by this. */
     private @Nullable String lacking;
 
@@ -61,7 +60,9 @@ public final class OpenNetwork {
         this.links = new Links(group);
         this.addresses = addresses;
         this.resolvers = resolvers;
-        this.rules = new Ruleset("berth_" + name, group, mostConnections());
+        String table = "berth_" + name;
+        this.rules = new Ruleset(table, group, mostConnections());
+        this.members = new Members(table);
     }
 
     /**
@@ -94,23 +95,15 @@ public final class OpenNetwork {
     }
 
     private Optional<String> look() {
-        List<String> packages = new ArrayList<>();
-        Map.of("nft", "nftables", "ip", "iproute2", "nsenter", "util-linux").forEach((program, debian) -> {
-            if (!HostCommand.installed(program)) {
-                packages.add(debian);
-            }
-        });
-        if (!packages.isEmpty()) {
-            return Optional.of("this machine lacks programs for it; install them with: apt-get install -y "
-                    + String.join(" ", packages.stream().sorted().toList()));
+        if (!HostCommand.installed("nft")) {
+            return Optional.of("this machine lacks a program for it; install it with: apt-get install -y nftables");
         }
         try (var _ = ProcessLock.acquire(LOCK)) {
             HostCommand.run(
                             List.of("nft", "--check", "-f", "-"),
                             rules.common(List.of("lo"), List.of("127.0.0.1"))
-                                    + rules.sandbox(
+                                    + rules.chains(
                                             "tryout",
-                                            "127.0.0.1",
                                             Network.OPEN.withCaps(new Network.Caps(1, 1, 1024)),
                                             Traffic.NONE))
                     .orThrow();
@@ -118,7 +111,8 @@ public final class OpenNetwork {
             return Optional.empty();
         } catch (IOException | SandboxException e) {
             return Optional.of("this machine's kernel cannot: " + e.getMessage()
-                    + "; it has to have veth, nf_tables, nft_nat, nft_masq, nft_connlimit, nft_quota and nft_limit");
+                    + "; it has to have veth, nf_tables, nft_nat, nft_masq, nft_connlimit, nft_quota, nft_limit and"
+                    + " nft_objref");
         }
     }
 
@@ -132,92 +126,70 @@ public final class OpenNetwork {
         lacking().ifPresent(reason -> {
             throw SandboxException.unsupported("a network of mode open cannot be had here: " + reason);
         });
-        Connecting order = new Connecting(box, pids, network);
-        connecting.give(order);
-        Links.Pair made = order.made;
-        if (made != null) {
-            links.turnOn(made);
+        Optional<Links.Pair> made;
+        try (var _ = ProcessLock.acquire(LOCK)) {
+            made = connectLocked(box, pids, network);
+        }
+        if (made.isPresent()) {
+            links.turnOn(made.get());
         }
     }
 
-    /** A box that is to be connected. */
-    private static final class Connecting {
-        private final String box;
-        private final List<Integer> pids;
-        private final Network network;
-        /** What was made for it and is to be turned on; null if it had a link that works. */
-        private Links.@Nullable Pair made;
-
-        private Connecting(String box, List<Integer> pids, Network network) {
-            this.box = box;
-            this.pids = pids;
-            this.network = network;
-        }
-    }
-
-    private void connectLocked(List<Connecting> orders) throws IOException {
+    /** Returns what was made for it and is to be turned on, unless it had a link that works. */
+    private Optional<Links.Pair> connectLocked(String box, List<Integer> pids, Network network) throws IOException {
         List<String> asked = resolvers.get();
         if (asked.isEmpty()) {
             throw SandboxException.unsupported("a network of mode open cannot be had here: this machine has no resolver"
                     + " with an IPv4 address in /etc/resolv.conf; name one there, or in BERTH_NETWORK_RESOLVERS");
         }
-        Once<List<Addresses.Route>> routes = new Once<>(Addresses::routes);
-        Once<Map<String, Traffic>> counters = new Once<>(this::counters);
-        Set<String> chosen = new HashSet<>();
-        List<String> lent = forwarding.lent();
-        StringBuilder orderedRules = new StringBuilder(rules.common(lent, asked));
-        List<Links.Pair> made = new ArrayList<>();
-        for (Connecting order : orders) {
-            String box = order.box;
-            String link = Links.name(box);
-            Optional<Home> before = Home.read(directory(box));
-            boolean known = before.filter(Home::connected).isPresent();
-            boolean kept = known && links.works(link);
-            if (!kept) {
-                links.remove(List.of(link));
-            }
-            Traffic written = before.map(Home::traffic).orElse(Traffic.NONE);
-            Traffic used = known ? counters.get().getOrDefault(box, written) : written;
-            Optional<String> last = before.map(Home::address);
-            String address = kept ? last.orElseThrow() : addresses.choose(routes.get(), asked, last, chosen);
-            if (last.filter(was -> !was.equals(address)).isPresent()) {
-                // They name the address it had. One that never had any has no rules.
-                removeRules(List.of(box), counters.get());
-            }
-            new Home(address, true, used).write(directory(box));
-            orderedRules.append(rules.sandbox(box, address, order.network, used));
-            chosen.add(address);
-            order.made = kept ? null : new Links.Pair(link, Links.guest(order.pids), address);
-            if (order.made != null) {
-                made.add(order.made);
-            }
+        String link = Links.name(box);
+        Optional<Home> before = Home.read(directory(box));
+        boolean kept = before.filter(Home::connected).isPresent() && links.works(link);
+        if (!kept) {
+            links.remove(List.of(link));
         }
-        nft(orderedRules.toString());
+        Known known = prepare(asked);
+        Traffic used = known.used().getOrDefault(box, before.map(Home::traffic).orElse(Traffic.NONE));
+        Optional<String> last = before.map(Home::address);
+        String address = kept ? last.orElseThrow() : addresses.choose(Addresses.routes(), asked, last);
+        new Home(address, true, used).write(directory(box));
+        letPass(known, box, address, network, used);
+        if (kept) {
+            return Optional.empty();
+        }
+        Links.Pair pair = new Links.Pair(link, Links.guest(pids), address);
+        links.make(pair);
+        forwarding.prepare(link, asked.stream().anyMatch(resolver -> resolver.startsWith("127.")));
+        return Optional.of(pair);
+    }
+
+    /** Sees to it that there are the rules for all, and returns whom they know. */
+    private Known prepare(List<String> asked) throws IOException {
+        List<String> lent = forwarding.lent();
+        String common = rules.common(lent, asked);
+        Optional<Known> known = members.known();
+        if (known.isEmpty() || !common.equals(given)) {
+            nft(common);
+            given = common;
+        }
         forwarding.lend(lent);
-        links.make(made);
-        for (Links.Pair pair : made) {
-            forwarding.prepare(pair.link(), asked.stream().anyMatch(resolver -> resolver.startsWith("127.")));
+        return known.orElse(Known.NOBODY);
+    }
+
+    /** Before anything leads to chains they have to be there, and after that they can go. */
+    private void letPass(Known known, String box, String address, Network network, Traffic used) throws IOException {
+        String chains = Ruleset.chains(box, network);
+        if (chains.equals(box)) {
+            nft(rules.chains(box, network, used));
+        }
+        members.put(known, box, address, chains, used);
+        if (!chains.equals(box) && ownChains(known, box)) {
+            nft(rules.withoutChains(box));
         }
     }
 
-    /** What is asked for when it is needed, and then known. */
-    private static final class Once<T> {
-        private final Source<T> source;
-        private @Nullable T known;
-
-        private interface Source<T> {
-            T read() throws IOException;
-        }
-
-        private Once(Source<T> source) {
-            this.source = source;
-        }
-
-        private T get() throws IOException {
-            T value = known == null ? source.read() : known;
-            known = value;
-            return value;
-        }
+    private static boolean ownChains(Known known, String box) {
+        return box.equals(known.chains().get(Links.name(box)));
     }
 
     /** Whether one of these processes is the first of a box, which has begun then. */
@@ -232,25 +204,25 @@ public final class OpenNetwork {
     /** Cuts a box off; nothing happens if it is not connected. */
     public void disconnect(String box) throws IOException {
         if (Home.read(directory(box)).filter(Home::connected).isPresent()) {
-            leaving.give(box);
+            try (var _ = ProcessLock.acquire(LOCK)) {
+                cutOff(members.known().orElse(Known.NOBODY), List.of(box));
+            }
         }
     }
 
-    private void disconnectLocked(List<String> gone) throws IOException {
-        Map<String, Traffic> known = counters();
-        cutOff(gone, known);
-        known.keySet().removeAll(gone);
-        removeIfUnused(known);
-    }
-
-    /** @param known what the boxes that have rules have used */
-    private void cutOff(List<String> gone, Map<String, Traffic> known) throws IOException {
+    private void cutOff(Known known, List<String> gone) throws IOException {
         links.remove(gone.stream().map(Links::name).toList());
-        removeRules(gone, known);
+        members.remove(known, gone);
+        for (String box : gone) {
+            if (ownChains(known, box)) {
+                nft(rules.withoutChains(box));
+            }
+        }
+        members.forgetUse(known, gone);
         for (String box : gone) {
             Optional<Home> home = Home.read(directory(box));
             if (home.isPresent()) {
-                Traffic used = known.getOrDefault(box, home.get().traffic());
+                Traffic used = known.used().getOrDefault(box, home.get().traffic());
                 home.get().with(used).disconnected().write(directory(box));
             }
         }
@@ -260,25 +232,26 @@ public final class OpenNetwork {
     public Traffic used(String box) throws IOException {
         Optional<Home> home = Home.read(directory(box));
         Traffic written = home.map(Home::traffic).orElse(Traffic.NONE);
-        return home.filter(Home::connected).isPresent() ? counters().getOrDefault(box, written) : written;
+        return home.filter(Home::connected).isPresent() ? members.used().getOrDefault(box, written) : written;
     }
 
     /** What all boxes that are connected now have sent and got since they were made. */
     public Traffic used() throws IOException {
-        return counters().values().stream().reduce(Traffic.NONE, Traffic::plus);
+        return members.used().values().stream().reduce(Traffic.NONE, Traffic::plus);
     }
 
     /**
-     * Removes what is there for boxes that are not, or that have no link any more because their processes ended. Writes
-     * down what the others have used, for the time after a restart of the machine; and takes note of interfaces and
-     * resolvers that the machine has got meanwhile. While nobody is connected this costs next to nothing.
+     * Removes what is there for boxes that are not, or that have no link any more because their processes ended, and the
+     * rules for all if there is nobody left. Writes down what the others have used, for the time after a restart of the
+     * machine; and takes note of interfaces and resolvers that the machine has got meanwhile. While there are no rules this
+     * costs next to nothing.
      */
     public void sweep() throws IOException {
-        if (!HostCommand.installed("nft") || !HostCommand.installed("ip")) {
+        if (!HostCommand.installed("nft")) {
             return;
         }
         try (var _ = ProcessLock.acquire(LOCK)) {
-            Map<String, Traffic> known = counters();
+            Optional<Known> known = members.known();
             List<String> found = links.all();
             if (known.isEmpty() && found.isEmpty()) {
                 return;
@@ -289,21 +262,26 @@ public final class OpenNetwork {
                     found.stream().filter(link -> !living.containsKey(link)).toList();
             left.forEach(link -> LOG.info("removing link {}, left by a process that is gone", link));
             links.remove(left);
-            Set<String> linked = new HashSet<>(links.all());
-            List<String> gone = new ArrayList<>();
-            for (Map.Entry<String, Traffic> counted : known.entrySet()) {
-                if (linked.contains(Links.name(counted.getKey()))) {
-                    keep(counted.getKey(), counted.getValue());
-                } else {
-                    gone.add(counted.getKey());
-                }
+            sweepRules(known.orElse(Known.NOBODY));
+        }
+    }
+
+    private void sweepRules(Known known) throws IOException {
+        Set<String> linked = new HashSet<>(links.all());
+        List<String> gone = new ArrayList<>();
+        for (Map.Entry<String, Traffic> counted : known.used().entrySet()) {
+            if (linked.contains(Links.name(counted.getKey()))) {
+                keep(counted.getKey(), counted.getValue());
+            } else {
+                gone.add(counted.getKey());
             }
-            cutOff(gone, known);
-            if (!removeIfUnused(counters())) {
-                List<String> lent = forwarding.lent();
-                nft(rules.common(lent, resolvers.get()));
-                forwarding.lend(lent);
-            }
+        }
+        cutOff(known, gone);
+        if (linked.isEmpty()) {
+            forwarding.takeBack();
+            nft(rules.nothing());
+        } else {
+            Known _ = prepare(resolvers.get());
         }
     }
 
@@ -312,64 +290,6 @@ public final class OpenNetwork {
         if (home.isPresent()) {
             home.get().with(used).write(directory(box));
         }
-    }
-
-    private boolean removeIfUnused(Map<String, Traffic> known) throws IOException {
-        if (!known.isEmpty() || !links.all().isEmpty()) {
-            return false;
-        }
-        forwarding.takeBack();
-        nft(rules.nothing());
-        return true;
-    }
-
-    private void removeRules(List<String> gone, Map<String, Traffic> known) throws IOException {
-        List<String> ruled = gone.stream().filter(known::containsKey).toList();
-        if (ruled.isEmpty()) {
-            return;
-        }
-        Map<String, List<String>> homes = homes();
-        nft(ruled.stream()
-                .map(box -> rules.without(box, homes.getOrDefault(Links.name(box), List.of())))
-                .collect(Collectors.joining()));
-    }
-
-    /** What each box that has rules has used. */
-    private Map<String, Traffic> counters() throws IOException {
-        Map<String, Traffic> used = new HashMap<>();
-        for (JsonNode entry : listed("counters", "table", "inet", rules.table())) {
-            JsonNode counter = entry.path("counter");
-            String name = counter.path("name").asString("");
-            long bytes = counter.path("bytes").asLong(0);
-            if (name.startsWith("out-")) {
-                used.merge(name.substring(4), new Traffic(bytes, 0), Traffic::plus);
-            } else if (name.startsWith("in-")) {
-                used.merge(name.substring(3), new Traffic(0, bytes), Traffic::plus);
-            }
-        }
-        return used;
-    }
-
-    /** The addresses that each link may send from. */
-    private Map<String, List<String>> homes() throws IOException {
-        Map<String, List<String>> homes = new HashMap<>();
-        for (JsonNode entry : listed("set", "inet", rules.table(), "homes")) {
-            for (JsonNode pair : entry.path("set").path("elem")) {
-                JsonNode parts = pair.path("concat");
-                homes.computeIfAbsent(parts.path(0).asString(""), link -> new ArrayList<>())
-                        .add(parts.path(1).asString(""));
-            }
-        }
-        return homes;
-    }
-
-    private static JsonNode listed(String... what) throws IOException {
-        List<String> argv = new ArrayList<>(List.of("nft", "-j", "list"));
-        argv.addAll(List.of(what));
-        HostCommand.Output output = HostCommand.run(argv, "");
-        return output.missing()
-                ? JSON.createArrayNode()
-                : JSON.readTree(output.orThrow()).path("nftables");
     }
 
     private static void nft(String orders) throws IOException {

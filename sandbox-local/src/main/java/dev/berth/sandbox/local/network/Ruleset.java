@@ -16,9 +16,16 @@ import java.util.stream.Collectors;
  * is one transaction: the kernel takes all of it or nothing, and no packet meets half of it.
  *
  * <p>A packet of a sandbox is let through if something says so; an interface of the group that no rule knows passes
- * nothing. Each text can be given again, whatever is there: what it removes it declares first.
+ * nothing. Most sandboxes want what is open to everybody and nothing in particular: they share the chains called
+ * {@link #OPEN}, and {@link Members} tells the rules who they are. Any other one has chains of its own. Each text can be
+ * given again, whatever is there: what it removes it declares first.
  */
 final class Ruleset {
+    /** Whose chains are everybody's; no box is called so. */
+    static final String OPEN = "open";
+
+    private static final List<String> CHAINS = List.of("sent-", "got-", "from-", "here-", "to-");
+
     /** So that programs learn it at once. The kernel sends few of these messages, but resets whenever it is asked to. */
     private static final String REFUSED_TCP = "meta l4proto tcp reject with tcp reset";
 
@@ -60,6 +67,10 @@ final class Ruleset {
         for (String map : List.of("from", "here", "to")) {
             add(text, "add map inet T " + map + " { type ifname : verdict; }");
         }
+        for (String map : List.of("out", "in")) {
+            add(text, "add map inet T " + map + " { type ifname : counter; }");
+        }
+        add(text, "add set inet T connections { type ipv4_addr; flags dynamic; size 65535; }");
         for (String set : List.of("set inet T closed", "set inet T resolvers", "set inet T lent", "map inet T asked")) {
             add(text, "flush " + set);
         }
@@ -78,6 +89,7 @@ final class Ruleset {
                             + lent.stream().map(name -> '"' + name + '"').collect(joining()) + " }");
         }
         chain(text, "refused", REFUSED_TCP, REFUSED);
+        text.append(chains(OPEN, Network.OPEN, Traffic.NONE));
         chain(
                 text,
                 "early { type filter hook prerouting priority raw; policy accept; }",
@@ -120,18 +132,25 @@ final class Ruleset {
         return text.toString();
     }
 
-    /** What one sandbox may do; replaces what it might do before. */
-    String sandbox(String box, String address, Network network, Traffic before) {
+    /** The name of the chains that are for a box. */
+    static String chains(String box, Network network) {
+        boolean ordinary = network.allow().isEmpty()
+                && network.denied().isEmpty()
+                && network.caps().equals(Network.OPEN.caps());
+        return ordinary ? OPEN : box;
+    }
+
+    /**
+     * What may pass by the chains of this name; replaces what might before.
+     *
+     * @param before what counts against a ceiling already
+     */
+    String chains(String name, Network network, Traffic before) {
         StringBuilder text = new StringBuilder();
-        declare(text, box);
-        clear(text, box);
-        deleteObjects(text, box);
-        String link = '"' + Links.name(box) + '"';
-        add(text, "add element inet T homes { " + link + " . " + address + " }");
-        add(text, "add element inet T addresses { " + address + " }");
-        add(text, "add counter inet T out-" + box + " { packets 0 bytes " + before.out() + " }");
-        add(text, "add counter inet T in-" + box + " { packets 0 bytes " + before.in() + " }");
-        List<String> ceilings = ceilings(text, box, network.caps(), before);
+        declare(text, name);
+        clear(text, name);
+        deleteObjects(text, name);
+        List<String> ceilings = ceilings(text, name, network.caps(), before);
         List<Rule> allowed = network.allow().stream()
                 .filter(rule -> rule.destination() instanceof Cidr range && four(range))
                 .toList();
@@ -139,56 +158,53 @@ final class Ruleset {
         List<String> sent = new ArrayList<>();
         sent.add("icmp type { destination-unreachable, time-exceeded } ct state related accept");
         sent.add("meta l4proto != { tcp, udp } " + REFUSED);
-        sent.add("ct state new ct count over " + connections(network.caps()) + " goto refused");
+        String count = "ct count over " + connections(network.caps());
+        // What is shared counts for each by itself.
+        sent.add("ct state new " + (name.equals(OPEN) ? "add @connections { ip saddr " + count + " }" : count)
+                + " goto refused");
         sent.addAll(ceilings);
-        sent.add("counter name \"out-" + box + "\" accept");
-        rules(text, "sent-" + box, sent);
+        sent.add("counter name iifname map @out");
+        sent.add("accept");
+        rules(text, "sent-" + name, sent);
 
         List<String> got = new ArrayList<>(ceilings);
-        got.add("counter name \"in-" + box + "\" accept");
-        rules(text, "got-" + box, got);
+        got.add("counter name oifname map @in");
+        got.add("accept");
+        rules(text, "got-" + name, got);
 
         List<String> permits = new ArrayList<>();
-        permits.add("ip daddr @resolvers ct status dnat meta l4proto { tcp, udp } th dport 53 goto sent-" + box);
-        allowed.forEach(rule -> permits.add("ip daddr " + rule.to() + ports("dport", rule) + " goto sent-" + box));
+        permits.add("ip daddr @resolvers ct status dnat meta l4proto { tcp, udp } th dport 53 goto sent-" + name);
+        allowed.forEach(rule -> permits.add("ip daddr " + rule.to() + ports("dport", rule) + " goto sent-" + name));
         List<String> here = new ArrayList<>(permits);
         // Said here: at the end of a chain that was gone to, the policy of the first one decides, which is to accept.
         here.add("goto refused");
-        rules(text, "here-" + box, here);
+        rules(text, "here-" + name, here);
         List<String> denied = network.denied().stream()
                 .filter(Ruleset::four)
                 .map(Cidr::toString)
                 .toList();
         denied.forEach(range -> permits.add("ip daddr " + range + " goto refused"));
         permits.add("ip daddr @closed goto refused");
-        permits.add("goto sent-" + box);
-        rules(text, "from-" + box, permits);
+        permits.add("goto sent-" + name);
+        rules(text, "from-" + name, permits);
 
         List<String> answers = new ArrayList<>();
         answers.add("ct state != { established, related } drop");
-        answers.add("ip saddr @resolvers ct status dnat meta l4proto { tcp, udp } th sport 53 goto got-" + box);
-        allowed.forEach(rule -> answers.add("ip saddr " + rule.to() + ports("sport", rule) + " goto got-" + box));
+        answers.add("ip saddr @resolvers ct status dnat meta l4proto { tcp, udp } th sport 53 goto got-" + name);
+        allowed.forEach(rule -> answers.add("ip saddr " + rule.to() + ports("sport", rule) + " goto got-" + name));
         denied.forEach(range -> answers.add("ip saddr " + range + " drop"));
         answers.add("ip saddr @closed drop");
-        answers.add("goto got-" + box);
-        rules(text, "to-" + box, answers);
+        answers.add("goto got-" + name);
+        rules(text, "to-" + name, answers);
         return text.toString();
     }
 
-    /** @param addresses that it has by the rules as they are */
-    String without(String box, List<String> addresses) {
+    /** Removes the chains of a box, which nothing may lead to any more. */
+    String withoutChains(String box) {
         StringBuilder text = new StringBuilder();
         declare(text, box);
-        String link = '"' + Links.name(box) + '"';
-        for (String map : List.of("from", "here", "to")) {
-            add(text, "delete element inet T " + map + " { " + link + " }");
-        }
-        for (String address : addresses) {
-            add(text, "delete element inet T homes { " + link + " . " + address + " }");
-            add(text, "delete element inet T addresses { " + address + " }");
-        }
         clear(text, box);
-        for (String chain : List.of("from-", "here-", "to-", "sent-", "got-")) {
+        for (String chain : CHAINS.reversed()) {
             add(text, "delete chain inet T " + chain + box);
         }
         deleteObjects(text, box);
@@ -203,31 +219,19 @@ final class Ruleset {
     }
 
     /** Makes sure that everything is there that may be removed or referred to. */
-    private void declare(StringBuilder text, String box) {
-        for (String chain : List.of("sent-", "got-", "from-", "here-", "to-")) {
-            add(text, "add chain inet T " + chain + box);
-        }
-        add(text, "add counter inet T out-" + box);
-        add(text, "add counter inet T in-" + box);
-        add(text, "add quota inet T all-" + box + " { over 1 bytes }");
-        add(text, "add limit inet T speed-" + box + " { rate over 1 bytes/second }");
-        String link = '"' + Links.name(box) + '"';
-        for (String map : List.of("from", "here", "to")) {
-            add(text, "add element inet T " + map + " { " + link + " : goto " + map + "-" + box + " }");
-        }
+    private void declare(StringBuilder text, String name) {
+        CHAINS.forEach(chain -> add(text, "add chain inet T " + chain + name));
+        add(text, "add quota inet T all-" + name + " { over 1 bytes }");
+        add(text, "add limit inet T speed-" + name + " { rate over 1 bytes/second }");
     }
 
-    private void clear(StringBuilder text, String box) {
-        for (String chain : List.of("from-", "here-", "to-", "sent-", "got-")) {
-            add(text, "flush chain inet T " + chain + box);
-        }
+    private void clear(StringBuilder text, String name) {
+        CHAINS.forEach(chain -> add(text, "flush chain inet T " + chain + name));
     }
 
-    private void deleteObjects(StringBuilder text, String box) {
-        add(text, "delete counter inet T out-" + box);
-        add(text, "delete counter inet T in-" + box);
-        add(text, "delete quota inet T all-" + box);
-        add(text, "delete limit inet T speed-" + box);
+    private void deleteObjects(StringBuilder text, String name) {
+        add(text, "delete quota inet T all-" + name);
+        add(text, "delete limit inet T speed-" + name);
     }
 
     /** One of each for both directions, as that is what they are for. */
