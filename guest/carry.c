@@ -3,15 +3,20 @@
 #include "frame.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
 	CHAINS = 256,
 	TAKEN_STEP = CREDIT / 4, /* what is taken before the server is told; less than any window it may keep, or it would wait for ever */
+	LEAVING_MAX = 64,        /* peers that do not read are not waited for by the hundred; no clock, which would go on while the sandbox is paused */
+	DROPPED_LAST = 128,      /* portions before the close: as much as a socket holds, not what one that never stops says */
 };
 
 static struct carried *table[CHAINS];
+static struct carried *leaving[LEAVING_MAX]; /* the oldest first */
+static size_t leaving_count;
 
 static bool pump(struct source *source);
 
@@ -46,6 +51,16 @@ static void close_socket(struct carried *carried)
 	carried->open = false;
 }
 
+static void has_left(struct carried *carried)
+{
+	size_t at = 0;
+
+	while (leaving[at] != carried)
+		at++;
+	leaving_count--;
+	memmove(leaving + at, leaving + at + 1, (leaving_count - at) * sizeof leaving[0]);
+}
+
 void carry_discard(struct carried *carried)
 {
 	struct carried **at = chain_of(carried->id);
@@ -54,16 +69,25 @@ void carry_discard(struct carried *carried)
 		at = &(*at)->next;
 	*at = carried->next;
 	close_socket(carried);
-	carried->ended(carried);
+	if (carried->leaving)
+		has_left(carried);
+	else
+		carried->ended(carried);
 	loop_free(&carried->grave);
 }
 
-static void finish(struct carried *carried, int error)
+static void tell_closed(struct carried *carried, int error)
 {
 	uint8_t *to = link_frame(CLOSED, carried->id, 4);
 
 	if (to)
 		put_u32(to, (uint32_t)error);
+}
+
+static void finish(struct carried *carried, int error)
+{
+	if (!carried->leaving)
+		tell_closed(carried, error);
 	if (!carried->lingers) {
 		carry_discard(carried);
 		return;
@@ -72,10 +96,46 @@ static void finish(struct carried *carried, int error)
 	carried->over = true;
 }
 
+/* The server is done with it, but as with close(2) the peer still gets what was written: from now on between the two of us. */
+static void leave(struct carried *carried)
+{
+	tell_closed(carried, 0);
+	carried->ended(carried);
+	if (leaving_count == LEAVING_MAX)
+		carry_discard(leaving[0]);
+	leaving[leaving_count++] = carried;
+	carried->leaving = true;
+	link_ready(&carried->source);
+}
+
+/*
+ * What the peer still says: one that cannot say it might not come to read, and closing a socket with unread bytes resets it. True when there may
+ * be more.
+ */
+static bool drop_data(struct carried *carried)
+{
+	static uint8_t unwanted[PORTION];
+	ssize_t got;
+
+	if (!carried->readable)
+		return false;
+	got = recv(carried->watch.fd, unwanted, sizeof unwanted, 0);
+	if (got > 0 || (got < 0 && errno == EINTR))
+		return true;
+	carried->readable = false;
+	return false;
+}
+
 static void pour_out(struct carried *carried)
 {
 	if (pour_on(&carried->pour, carried->watch.fd) == POUR_BROKEN) {
 		finish(carried, errno);
+		return;
+	}
+	if (carried->leaving && pour_waiting(&carried->pour) == 0) {
+		for (int i = 0; i < DROPPED_LAST && drop_data(carried); i++)
+			;
+		finish(carried, 0);
 		return;
 	}
 	if (carried->out_end && !carried->out_shut && pour_waiting(&carried->pour) == 0) {
@@ -146,6 +206,8 @@ static bool pump(struct source *source)
 
 	if (!carried->open)
 		return false;
+	if (carried->leaving)
+		return drop_data(carried);
 	if (carried->first_frame != 0) {
 		if (!link_frame(carried->first_frame, carried->id, 0))
 			return false;
@@ -200,10 +262,14 @@ static void take_consumed(struct carried *carried, uint64_t offset)
 
 bool carry_message(struct carried *carried, const struct message *message)
 {
+	if (carried->leaving)
+		return true;
 	if (message->type == CLOSE) {
 		carried->lingers = false;
 		if (carried->over)
 			carry_discard(carried);
+		else if (carried->open && pour_waiting(&carried->pour) > 0)
+			leave(carried);
 		else
 			finish(carried, 0);
 		return true;

@@ -21,11 +21,12 @@ struct carried {
 	struct watch watch;   /* .fd is -1 while there is no socket */
 	struct carried *next; /* in the same chain of the table */
 	uint32_t id;
-	void (*ended)(struct carried *carried); /* tells whoever made it; it is freed after this turn */
+	void (*ended)(struct carried *carried); /* tells whoever made it, who must not use it any more */
 	uint8_t first_frame;  /* to be sent before all others; 0 when it was, or there is none */
 	bool lingers;         /* the id is taken until the server has sent CLOSE */
 	bool open;            /* the socket is connected */
 	bool over;            /* CLOSED is sent, CLOSE is still to come */
+	bool leaving;         /* both are through, and only the peer is still given what waits for it */
 	bool readable;
 	bool in_end;          /* the peer has ended, and DATA_END is sent */
 	uint64_t sent;

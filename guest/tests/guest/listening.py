@@ -67,6 +67,35 @@ def a_connection_the_server_does_not_read_holds_up_no_other(guest):
     assert ticks(guest) - cpu < 10, "the guest spins while it waits for credit"
 
 
+def gives_the_program_all_that_was_written_before_the_close(guest):
+    link, port = listening(guest)
+    connections = [program(port) for _ in range(2)]
+    ids = [accepted(link, count) for count in (1, 2)]
+    sent = [fill(link, id) for id in ids]
+    link.send(DATA_END, ids[0])
+    for id in ids:
+        link.send(CLOSE, id)
+    link.until(lambda: all(link.closed.get(id) == 0 for id in ids))
+    for connection, size in zip(connections, sent):
+        # It says more than the kernel holds, before it reads: that is taken from it.
+        connection.sendall(bytes(16 << 20))
+        assert sum(map(len, iter(lambda: connection.recv(1 << 20), b""))) == size
+
+
+def does_not_wait_for_ever_for_programs_that_do_not_read(guest):
+    link, port = listening(guest)
+    connections, missing = [], []
+    for count in range(1, 66):
+        connections.append(program(port))
+        id = accepted(link, count)
+        missing.append(fill(link, id))
+        link.send(CLOSE, id)
+    link.list()
+    for i in (0, 1):
+        missing[i] -= sum(map(len, iter(lambda: connections[i].recv(1 << 20), b"")))
+    assert missing[0] > 0 and missing[1] == 0, "only the oldest is given up"
+
+
 def says_that_the_port_is_taken_and_keeps_what_it_had_not(guest):
     link = guest.connect()
     for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):

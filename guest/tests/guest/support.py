@@ -89,6 +89,17 @@ def accepted(link, count=1):
     return link.accepted[count - 1]
 
 
+def fill(link, id):
+    """Sends until the kernel's buffers are full, and the guest's after them; returns how much that was."""
+    sent, allowed = 0, CARRY_CREDIT
+    while allowed >= TAKEN_STEP:
+        link.send(DATA, id, bytes(allowed))
+        sent += allowed
+        link.list()
+        allowed = link.data_taken.get(id, 0) + CARRY_CREDIT - sent
+    return sent
+
+
 def ticks(guest):
     """CPU time the guest has used, in hundredths of a second."""
     with open(f"/proc/{guest.process.pid}/stat") as stat:
