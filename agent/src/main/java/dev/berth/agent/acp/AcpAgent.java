@@ -399,10 +399,11 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
             peer.send(Rpc.request(id, "session/prompt", params));
             synchronized (this) {
                 forgetful = false;
-                if (turn.equals(id)) { // else it has answered already
+                if (turn.equals(id)) {
                     saying = List.of();
                 }
-                note();
+                // If it has answered already, who comes next may still have to hear that.
+                note(turn.isEmpty() ? id : turn);
                 if (state == State.BEGINNING) {
                     begin();
                 }
@@ -477,7 +478,11 @@ public final class AcpAgent implements Agent, LineChannel.Receiver {
 
     /** Called with the lock. */
     private void note() {
-        notebook.write(new Notes(process, life, conversation, turn, from, saying, waiting, forgetful));
+        note(turn);
+    }
+
+    private void note(String current) {
+        notebook.write(new Notes(process, life, conversation, current, from, saying, waiting, forgetful));
     }
 
     // ---- what it says --------------------------------------------------------------------------------------------
