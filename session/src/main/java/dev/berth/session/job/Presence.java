@@ -4,6 +4,7 @@ import dev.berth.sandbox.SandboxException;
 import dev.berth.session.store.Database;
 import java.time.Duration;
 import java.util.UUID;
+import org.jdbi.v3.core.Handle;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,7 +48,7 @@ final class Presence implements AutoCloseable {
         Database.Pinned fresh = database.pin(PATIENCE);
         boolean locked = false;
         try {
-            locked = lock(fresh, server);
+            locked = fresh.query(handle -> lock(handle, server));
         } finally {
             if (locked) {
                 connection = fresh;
@@ -63,27 +64,26 @@ final class Presence implements AutoCloseable {
             return true;
         }
         return database.query(handle -> {
-            boolean free = handle.createQuery(
-                            "SELECT pg_try_advisory_lock(hashtextextended('berth server ' || :id, 0))")
-                    .bind("id", other)
-                    .mapTo(Boolean.class)
-                    .one();
+            boolean free = lock(handle, other);
             if (free) {
-                handle.createQuery("SELECT pg_advisory_unlock(hashtextextended('berth server ' || :id, 0))")
-                        .bind("id", other)
-                        .mapTo(Boolean.class)
-                        .one();
+                boolean _ = unlock(handle, other);
             }
             return !free;
         });
     }
 
-    private static boolean lock(Database.Pinned connection, String id) {
-        return connection.query(
-                handle -> handle.createQuery("SELECT pg_try_advisory_lock(hashtextextended('berth server ' || :id, 0))")
-                        .bind("id", id)
-                        .mapTo(Boolean.class)
-                        .one());
+    private static boolean lock(Handle handle, String id) {
+        return handle.createQuery("SELECT pg_try_advisory_lock(hashtextextended('berth server ' || :id, 0))")
+                .bind("id", id)
+                .mapTo(Boolean.class)
+                .one();
+    }
+
+    private static boolean unlock(Handle handle, String id) {
+        return handle.createQuery("SELECT pg_advisory_unlock(hashtextextended('berth server ' || :id, 0))")
+                .bind("id", id)
+                .mapTo(Boolean.class)
+                .one();
     }
 
     private static void drop(Database.Pinned connection) {
@@ -95,9 +95,19 @@ final class Presence implements AutoCloseable {
         }
     }
 
+    /** PostgreSQL notices a closed connection when it comes to it, and the next server may look before that. */
+    private static void unlock(Database.Pinned connection, String id) {
+        try {
+            var _ = connection.query(handle -> unlock(handle, id));
+        } catch (SandboxException e) {
+            LOG.debug("the connection that shows that this server lives was lost", e);
+        }
+    }
+
     @Override
     public synchronized void close() {
         if (connection != null) {
+            unlock(connection, server);
             drop(connection);
             connection = null;
         }
