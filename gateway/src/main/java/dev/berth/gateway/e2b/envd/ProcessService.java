@@ -137,7 +137,7 @@ final class ProcessService {
     /** Tells what happens to a process until it ends, the client is gone, its time is over or the sandbox goes down. */
     private void follow(Visit visit, SessionProcess process, Terms terms, EventStream out) {
         try (Follower follower = process.follow();
-                Downfalls.Watch down = downfalls.watch(visit.session(), follower::close)) {
+                Downfalls.Watch down = downfalls.watch(visit, follower::close)) {
             tell(out, "start", Map.of("pid", process.pid()));
             while (true) {
                 Event event = follower.next(terms.patience());

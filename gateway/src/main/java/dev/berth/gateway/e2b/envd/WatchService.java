@@ -71,7 +71,7 @@ final class WatchService implements AutoCloseable {
         Terms terms = Terms.of(visit.call());
         try (WatchLimit.Taken _ = limit.take(visit.session().key());
                 FileWatch watch = open(visit, request);
-                Downfalls.Watch down = downfalls.watch(visit.session(), watch::wake)) {
+                Downfalls.Watch down = downfalls.watch(visit, watch::wake)) {
             out.send(Map.of("start", Map.of()));
             while (true) {
                 Optional<Map<String, Object>> event = watch.next(terms.patience());
