@@ -102,10 +102,10 @@ class ArchitectureTest {
     }
 
     @Test
-    void onlyTwoPackagesTalkToTheKernelBelowTheJdk() {
+    void onlyThreePackagesTalkToTheKernelBelowTheJdk() {
         noClasses()
                 .that()
-                .resideOutsideOfPackages("..local.linux..", "..local.files..")
+                .resideOutsideOfPackages("..local.linux..", "..local.files..", "..local.netlink..")
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("java.lang.foreign..")

@@ -4,7 +4,6 @@ import static dev.berth.sandbox.local.linux.Libc.INT;
 import static dev.berth.sandbox.local.linux.Libc.LONG;
 import static dev.berth.sandbox.local.linux.Libc.POINTER;
 
-import dev.berth.sandbox.SandboxException;
 import dev.berth.sandbox.local.linux.ErrnoException;
 import dev.berth.sandbox.local.linux.Libc;
 import java.io.ByteArrayOutputStream;
@@ -18,8 +17,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
-import org.jspecify.annotations.Nullable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 
 /**
  * A conversation with the kernel, of one thread at a time. The kernel does what it is asked before the asking call returns,
@@ -72,28 +71,23 @@ public final class Netlink implements AutoCloseable {
      * that enters that network, setns(2), and is in no other one afterwards.
      */
     public static Netlink openIn(int protocol, int pid) throws IOException {
-        AtomicReference<@Nullable Netlink> opened = new AtomicReference<>();
-        AtomicReference<@Nullable IOException> failure = new AtomicReference<>();
-        Thread thread = Thread.ofPlatform().daemon().name("network of " + pid).start(() -> {
+        CompletableFuture<Netlink> opened = new CompletableFuture<>();
+        Thread.ofPlatform().daemon().name("network of " + pid).start(() -> {
             try {
                 enter("/proc/" + pid + "/ns/net");
-                opened.set(open(protocol));
-            } catch (IOException e) {
-                failure.set(e);
+                opened.complete(open(protocol));
+            } catch (IOException | RuntimeException e) {
+                opened.completeExceptionally(e);
             }
         });
         try {
-            thread.join();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw SandboxException.unavailable("interrupted while entering the network of a sandbox", e);
+            return opened.join(); // for all who are interrupted too, or nobody would close it
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof IOException why) {
+                throw why;
+            }
+            throw e;
         }
-        IOException why = failure.get();
-        Netlink there = opened.get();
-        if (why != null || there == null) {
-            throw why == null ? new IOException("could not enter the network of process " + pid) : why;
-        }
-        return there;
     }
 
     private static void enter(String namespace) throws IOException {
