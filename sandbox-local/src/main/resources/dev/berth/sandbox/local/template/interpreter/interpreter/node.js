@@ -7,6 +7,8 @@ const { Worker, isMainThread, workerData, parentPort } = require('node:worker_th
 const inspector = require('node:inspector')
 
 const TOOLS = "globalThis[Symbol.for('interpreter')]"
+const PIECE = 64 * 1024
+const STOPPING_MS = 1000
 
 if (isMainThread) main()
 else work()
@@ -19,10 +21,11 @@ function main() {
   const stream = require('node:stream')
   const util = require('node:util')
 
-  // Node's own streams put what the pipe does not take into memory. These wait for the kernel to read.
+  // Node's own streams put what the pipe does not take into memory. These wait for the kernel to read, and write so little
+  // at a time that code which is to be stopped does not go on writing.
   for (const [name, fd] of [['stdout', 1], ['stderr', 2]]) {
     const write = (chunk, _, done) => {
-      for (let at = 0; at < chunk.length; ) at += fs.writeSync(fd, chunk, at)
+      for (let at = 0; at < chunk.length; ) at += fs.writeSync(fd, chunk, at, Math.min(chunk.length - at, PIECE))
       done()
     }
     const sync = Object.assign(new stream.Writable({ write, decodeStrings: true }), { fd, isTTY: false })
@@ -160,6 +163,7 @@ function work() {
 
   let text = ''
   let running = 0
+  let stopping = 0
   socket.on('data', (piece) => {
     text += piece
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
@@ -171,7 +175,7 @@ function work() {
   })
   parentPort.on('message', ({ id, answer, exit }) => {
     if (exit) gone()
-    else if (id === running) finish(answer)
+    else if (id === running && id !== stopping) finish(answer)
   })
 
   let last = 0
@@ -192,12 +196,20 @@ function work() {
     socket.write(JSON.stringify(answer) + '\n')
   }
 
-  // Code that waits for something that never comes gives no answer, so this does not wait for one.
+  // It is over when the main thread has stopped, and not before: it might still write, or what comes next be stopped in its
+  // place. Code that waits for something that never comes gives no answer, so none is waited for; and what is in the hands
+  // of the system cannot be stopped at all.
   function interrupt() {
-    if (running === 0) return
-    session.post('Runtime.terminateExecution', () => {})
+    if (running === 0 || running === stopping) return
+    const mine = (stopping = running)
+    const over = () => {
+      if (running !== mine) return
+      clearTimeout(late)
+      finish({ error: { name: 'KeyboardInterrupt', value: '', traceback: ['KeyboardInterrupt: the code was interrupted'] } })
+    }
+    const late = setTimeout(over, STOPPING_MS)
+    session.post('Runtime.terminateExecution', over)
     parentPort.postMessage({})
-    finish({ error: { name: 'KeyboardInterrupt', value: '', traceback: ['KeyboardInterrupt: the code was interrupted'] } })
   }
 
   function prepared(code, typescript) {
