@@ -9,7 +9,10 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** Wakes those who tell what happens in a sandbox when it goes down, the server does, or nobody listens any more: they break off at once. */
+/**
+ * Wakes those who tell what happens in a sandbox when it goes down, the server does, or nobody listens any more: they break
+ * off at once.
+ */
 final class Downfalls implements AutoCloseable {
     private final Set<Watch> open = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;

@@ -6,8 +6,8 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /**
- * How long a stream may last, and how long it may be silent. A client that vanished without a
- * word is noticed only by writing to it, so something is written now and then even if it did not ask for that. For one thread.
+ * How long a stream may last, and how long it may be silent. A client that vanished without a word is noticed
+ * only by writing to it, so something is written now and then even if it did not ask for that. For one thread.
  */
 final class Terms {
     /** Of silence, whatever the client asked for. */
